@@ -1,0 +1,115 @@
+// Package provider is the contract between Botmesh and a platform.
+//
+// A platform is a [Receiver] (verify a webhook, parse it into records), a
+// [Sender] (cut a message into parts, call the platform once per part), or both.
+// Each platform is a package of its own below this one.
+//
+// What belongs here: the contract, the words for what a call came to, and
+// optional abilities as extra interfaces. Retrying, ordering, rate limits and
+// receipts do not: that is the outbox's. Journaling is the ingress's.
+package provider
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// Receiver takes a platform's webhooks. It does no I/O. Safe for concurrent use.
+type Receiver interface {
+	// ID is the provider's instance id: one account. It is in the webhook's path
+	// and in every chat key.
+	ID() string
+	// MaxBody bounds a webhook's body, in bytes.
+	MaxBody() int64
+	// Verify checks that the platform sent this: a signature over the raw body, or
+	// a secret in a header, compared in constant time. It is called before Parse,
+	// and must not parse. An error means 401.
+	Verify(h http.Header, body []byte) error
+	// Parse turns a verified body into records, one per event, in order. An error
+	// means that the body is not what the platform sends at all (broken JSON): 4xx
+	// with the error's text. What is authentic but of no use (no chat, an unknown
+	// kind) is a record of TypeEvent, under the chat key {ID(), "-", ""} if it has
+	// no chat. Records have everything but their place in the journal.
+	Parse(h http.Header, body []byte) ([]botmesh.Record, error)
+}
+
+// Sender sends to a platform. Safe for concurrent use.
+type Sender interface {
+	ID() string
+	// Split cuts one send into parts that each fit one call. It is called once,
+	// before the send is committed; the parts are frozen from then on. It is pure.
+	Split(s botmesh.Send) []botmesh.Send
+	// Call makes one call for one part, without retrying. It honours the
+	// context's deadline.
+	//
+	// An error made by [Retry] or [Permanent] says that the platform certainly did
+	// not take the part; any other error that it may have.
+	Call(ctx context.Context, c Call) (Sent, error)
+}
+
+// Call is one call to the platform.
+type Call struct {
+	// Part is the part's id, the same on every attempt, for platforms that take an
+	// idempotency key.
+	Part string
+	Chat botmesh.ChatKey
+	Send botmesh.Send
+}
+
+// Sent is the platform's word that it took a part.
+type Sent struct {
+	// MessageID is the platform's id of the message, empty if it gives none.
+	MessageID string
+}
+
+// Idempotent is implemented by a Sender whose platform recognises a repeated
+// [Call.Part]. A call in doubt is then simply made again and is no longer in doubt.
+type Idempotent interface {
+	// IdempotentCalls reports whether every call is recognised.
+	IdempotentCalls() bool
+}
+
+type callError struct {
+	err       error
+	permanent bool
+	after     time.Duration
+}
+
+func (e *callError) Error() string { return e.err.Error() }
+func (e *callError) Unwrap() error { return e.err }
+
+// Retry marks an answer that certainly was no delivery but may be one later: a
+// rate limit, an outage. The next call is made no sooner than after, as the
+// platform asked; zero leaves it to the backoff.
+func Retry(err error, after time.Duration) error {
+	return &callError{err: err, after: after}
+}
+
+// Permanent marks an answer that will not change: the chat is gone, the content
+// is refused.
+func Permanent(err error) error { return &callError{err: err, permanent: true} }
+
+// IsPermanent reports whether err was made by [Permanent].
+func IsPermanent(err error) bool {
+	var e *callError
+	return errors.As(err, &e) && e.permanent
+}
+
+// RetryAfter reports whether err was made by [Retry], and the platform's delay.
+func RetryAfter(err error) (time.Duration, bool) {
+	var e *callError
+	if errors.As(err, &e) && !e.permanent {
+		return e.after, true
+	}
+	return 0, false
+}
+
+// InDoubt reports whether err leaves open whether the platform took the part.
+func InDoubt(err error) bool {
+	var e *callError
+	return err != nil && !errors.As(err, &e)
+}

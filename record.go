@@ -1,0 +1,92 @@
+package botmesh
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// RecordType says what kind of inbound event a record holds. It is the
+// Bot-Type header on the wire.
+type RecordType string
+
+// The record types. Only TypeMessage, TypeCallback, TypeTimer and TypeCommand
+// begin a turn of a bot that does not ask for more; an unknown type is kept as
+// TypeEvent.
+const (
+	TypeMessage    RecordType = "message"    // a user wrote something
+	TypeCallback   RecordType = "callback"   // a user pressed a button
+	TypeEdit       RecordType = "edit"       // a user changed an earlier message
+	TypeDelete     RecordType = "delete"     // a user removed an earlier message
+	TypeReaction   RecordType = "reaction"   // a user reacted to a message
+	TypeStatus     RecordType = "status"     // a platform tells what became of a send
+	TypeMembership RecordType = "membership" // somebody joined, left or blocked the bot
+	TypeCommand    RecordType = "command"    // another chat, a backend or an operator asks for something in this chat
+	TypeTimer      RecordType = "timer"      // a timer of the chat fired
+	TypeEvent      RecordType = "event"      // anything else, kept but ignored by default
+)
+
+// Record is one inbound event of one chat, as it is journaled.
+type Record struct {
+	// Epoch and Seq are the record's place in the journal: sequences are
+	// compared only within one epoch. Stored is the server's time of it. All
+	// three are zero until the record is stored.
+	Epoch  string    `json:"-"`
+	Seq    uint64    `json:"-"`
+	Stored time.Time `json:"-"`
+
+	Type RecordType `json:"-"`
+	// ID is the platform's id of the event, unique within bot and provider: a
+	// webhook delivered twice has it twice and is one record. Never empty, at
+	// most 200 bytes.
+	ID   string  `json:"-"`
+	Chat ChatKey `json:"-"`
+	// User is the platform's id of who did it, empty if nobody did.
+	User string `json:"-"`
+	// SentAt is the platform's time of the event, zero if it gives none.
+	SentAt time.Time `json:"-"`
+	// Hops counts the commands that led to this record, against loops.
+	Hops int `json:"-"`
+	// RequeueOf and ReplayOf name the dead letter or record that this one
+	// repeats, empty otherwise.
+	RequeueOf string `json:"-"`
+	ReplayOf  string `json:"-"`
+	// Trace is the trace context the record was journaled under (traceparent,
+	// tracestate).
+	Trace map[string]string `json:"-"`
+
+	Message Message `json:"message"`
+	// Raw is what the platform sent for this event, as it was, for handlers that
+	// need more than Message. It may be nil.
+	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// Message is what a record says, in words that do not depend on the platform.
+type Message struct {
+	Text string `json:"text,omitempty"`
+	// Payload is the data of a pressed button.
+	Payload string `json:"payload,omitempty"`
+	// MessageID is the platform's id of the message itself (Record.ID is the
+	// event's), Of the id of the message it edits, deletes or reacts to, ReplyTo
+	// of the one it answers, Group of the album it is part of.
+	MessageID string `json:"message_id,omitempty"`
+	Of        string `json:"of,omitempty"`
+	ReplyTo   string `json:"reply_to,omitempty"`
+	Group     string `json:"group,omitempty"`
+	// UserName is how the platform shows the user, Locale the user's language as
+	// a BCP 47 tag.
+	UserName string `json:"user_name,omitempty"`
+	Locale   string `json:"locale,omitempty"`
+	// Status is what a status or membership record reports, in the platform's word.
+	Status string  `json:"status,omitempty"`
+	Media  []Media `json:"media,omitempty"`
+	// Unsupported says that the user sent something that the platform's API can not show.
+	Unsupported bool `json:"unsupported,omitempty"`
+}
+
+// Media is a file that a message refers to.
+type Media struct {
+	Kind string `json:"kind"` // image, video, audio, voice, document, sticker
+	Ref  string `json:"ref"`  // the platform's reference, to be fetched with its API
+	Type string `json:"type,omitempty"`
+	Size int64  `json:"size,omitempty"`
+}

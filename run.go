@@ -1,0 +1,52 @@
+package botmesh
+
+import (
+	"context"
+	"time"
+)
+
+// Run is what a worker hands to a bot: one record of a chat, and the chat's
+// state as the last commit left it.
+//
+// The same record may be run several times, on this replica or another: a run
+// that does not end leaves nothing but what it kept. Before its commit nothing
+// of a run is visible but its eager sends; after it, nothing runs again.
+type Run struct {
+	Record Record
+	// State is the conversation's state, as the last Outcome gave it; nil at first.
+	State []byte
+	// Kept is what earlier tries of this very record kept, nil if nothing.
+	Kept []byte
+	// Try counts the runs of this record that failed, plus one.
+	Try int
+	// Fence grows each time the chat changes hands; for locks, logs and outside
+	// resources.
+	Fence uint64
+	// Now is the time of this run. A bot that decides by time uses it.
+	Now time.Time
+}
+
+// Outcome is what a run decided. It is committed whole, by one compare-and-set,
+// or not at all.
+type Outcome struct {
+	// State is the conversation's state from now on; nil when the chat has none.
+	State []byte
+	// Sends are the messages to send, in order.
+	Sends []Send
+	// Ignored says that the record had no effect. State and Sends are not looked
+	// at; the chat moves on past the record with its next commit.
+	Ignored bool
+}
+
+// Midway is what a run may do before it ends. Each call is a commit of its own
+// that keeps the record unapplied: if the run does not end, the record is run
+// again against it. An error ends the run; it is [ErrLeaseLost] if another
+// replica took the chat.
+type Midway interface {
+	// Keep stores what the run must not do or ask again: an answer, the result of a
+	// side effect. It replaces what was kept, and comes back in Run.Kept.
+	Keep(ctx context.Context, kept []byte) error
+	// SendNow sends a message before the run ends ("one moment…"). A repeated run
+	// skips as many SendNow calls as were committed before, whatever their text.
+	SendNow(ctx context.Context, s Send) error
+}

@@ -1,0 +1,46 @@
+package botmesh
+
+import "time"
+
+// Send is one outgoing message, as the bot says it. A provider splits it into
+// parts, each of them one call to the platform and a Send of its own.
+type Send struct {
+	Text string `json:"text"`
+	// Buttons are offered below the text, in rows. A platform without buttons
+	// shows them as numbered lines.
+	Buttons [][]Button `json:"buttons,omitempty"`
+}
+
+// Button is one choice offered below a message.
+type Button struct {
+	Label string `json:"label"`
+	// Payload comes back in Message.Payload when the button is pressed.
+	Payload string `json:"payload"`
+}
+
+// Result says what became of one part of a send. It is a word of the wire.
+type Result string
+
+// The results of a part. Only these settle it; a part to be tried again has none.
+const (
+	ResultDelivered Result = "delivered" // the platform took it
+	ResultPermanent Result = "permanent" // the platform will never take it: dead-lettered
+	ResultHeld      Result = "held"      // in doubt, and parked for an operator
+)
+
+// Receipt says what became of one part of a send.
+type Receipt struct {
+	// Part is the id of the part: letter, number of the send, number of the part.
+	Part string `json:"part"`
+	// ProviderID is the platform's id of the message, empty if it gave none.
+	ProviderID string `json:"provider_id,omitempty"`
+	Result     Result `json:"result"`
+	// Attempts counts the calls that were made, this replica's and others'.
+	Attempts int `json:"attempts"`
+	// InDoubt says that an earlier call of this part may have reached the
+	// platform too, so that the user may see it twice.
+	InDoubt bool      `json:"in_doubt,omitempty"`
+	At      time.Time `json:"at"`
+	// Error is the platform's answer if it refused.
+	Error string `json:"error,omitempty"`
+}

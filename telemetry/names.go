@@ -1,0 +1,82 @@
+package telemetry
+
+import (
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// Span names: the operation, then the destination without the chat in it.
+const (
+	SpanWebhook    = "POST /webhooks/{provider}"
+	SpanJournal    = "send bot.in"
+	SpanTurn       = "process bot.in"
+	SpanCheckpoint = "commit checkpoint"
+	SpanOutbox     = "send bot.out"
+	SpanDeliver    = "deliver bot.out"
+	SpanProvider   = "call provider"
+)
+
+// Attribute keys. A chat is an attribute of spans and logs, never of a metric.
+const (
+	KeyBot      = attribute.Key("bot.id")
+	KeyProvider = attribute.Key("bot.provider")
+	KeyChat     = attribute.Key("bot.chat")
+	KeyType     = attribute.Key("bot.record.type")
+	KeySeq      = attribute.Key("bot.record.seq")
+	KeyFence    = attribute.Key("bot.lease.fence")
+	KeyRevision = attribute.Key("bot.checkpoint.revision")
+	KeyTry      = attribute.Key("bot.try")
+	KeyReason   = attribute.Key("reason")
+	KeyOutcome  = attribute.Key("outcome")
+)
+
+var meter = otel.Meter(Scope)
+
+// Metrics. Each is a word of dashboards and alerts: renaming one is a breaking change.
+var (
+	IngressMessages = counter("bot.ingress.messages", "Webhook items by outcome: accepted, duplicate, unauthorized, rejected, unavailable.")
+	IngressDuration = seconds("bot.ingress.ack.duration", "Time from a webhook's arrival to its answer.")
+
+	Turns         = counter("bot.turns", "Turns by outcome.")
+	TurnWait      = seconds("bot.turn.wait", "Time a chat waited for its turn.")
+	TurnDuration  = seconds("bot.turn.duration", "Time of one run of one record.")
+	TurnRetries   = counter("bot.turn.retries", "Failed runs that will be tried again.")
+	ReplyLatency  = seconds("bot.reply.latency", "Time from the journal to the provider's receipt.")
+	LeasesLost    = counter("bot.lease.lost", "Turns lost, by reason.")
+	Conflicts     = counter("bot.checkpoint.conflicts", "Checkpoint writes refused since another replica wrote first.")
+	DuplicatesIn  = counter("bot.records.duplicate", "Records without effect since their id was seen before.")
+	DeadLetters   = counter("bot.dlq.messages", "Dead letters, by kind.")
+	Deaths        = counter("bot.turn.deaths", "Records whose run ended with its process.")
+	SlotsInUse    = updown("bot.slots.used", "Run slots in use.")
+	LanesOpen     = updown("bot.lanes", "Chats this replica has work for.")
+	Deliveries    = counter("bot.outbox.deliveries", "Calls to a provider, by outcome: delivered, retry, permanent, unknown.")
+	InDoubt       = counter("bot.outbox.in_doubt", "Parts whose earlier call may have reached the provider.")
+	SendDuration  = seconds("bot.outbox.call.duration", "Time of one call to a provider.")
+	OutboxSurplus = counter("bot.outbox.surplus", "Letters found where the checkpoint did not expect one.")
+)
+
+func counter(name, help string) metric.Int64Counter {
+	c, err := meter.Int64Counter(name, metric.WithDescription(help))
+	if err != nil {
+		panic(err) // a name in this file is wrong
+	}
+	return c
+}
+
+func updown(name, help string) metric.Int64UpDownCounter {
+	c, err := meter.Int64UpDownCounter(name, metric.WithDescription(help))
+	if err != nil {
+		panic(err) // a name in this file is wrong
+	}
+	return c
+}
+
+func seconds(name, help string) metric.Float64Histogram {
+	h, err := meter.Float64Histogram(name, metric.WithDescription(help), metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries(.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120))
+	if err != nil {
+		panic(err) // a name in this file is wrong
+	}
+	return h
+}
