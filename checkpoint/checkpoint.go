@@ -1,0 +1,133 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// Format is the newest format that this build reads, and the one it writes.
+const Format = 1
+
+// ErrNewerFormat says that a checkpoint was written by a newer build in a format
+// that this one can not read. It must not be touched.
+var ErrNewerFormat = errors.New("checkpoint: written in a newer format than this build reads")
+
+// Checkpoint is what is known of a chat: how far its journal was applied, the
+// conversation's state, and the effects of the last commit.
+//
+// Two kinds of writes are made of it. The one that ends a record's turn moves
+// the cursor and holds state and effects. Every other one keeps cursor and state
+// and names its record in During or Tries; that record is run again against it.
+type Checkpoint struct {
+	// Format is the lowest format whose readers may touch this.
+	Format int `json:"format"`
+	// Fence is the highest fence that wrote here. It is never compared by a write.
+	Fence uint64 `json:"fence,omitempty"`
+	// Epoch is the journal's; a cursor of another epoch counts as zero. Cursor is
+	// the last record that took effect or had none; CursorAt the time it was
+	// journaled, by which a journal that went back is noticed.
+	Epoch    string    `json:"epoch,omitempty"`
+	Cursor   uint64    `json:"cursor,omitempty"`
+	CursorAt time.Time `json:"cursor_at,omitzero"`
+
+	State []byte `json:"state,omitempty"`
+
+	During *During `json:"during,omitempty"`
+	Tries  *Tries  `json:"tries,omitempty"`
+	// Claim is the incarnation that last began a run under a turn that its holder
+	// had not released.
+	Claim *Claim `json:"claim,omitempty"`
+
+	Effects *Effects `json:"effects,omitempty"`
+	// Out is the outbox sequence of the chat's last letter before Effects, zero
+	// for none, in the outbox of OutEpoch; in an outbox of another epoch it counts
+	// as zero.
+	Out      uint64 `json:"out,omitempty"`
+	OutEpoch string `json:"out_epoch,omitempty"`
+
+	// Recent are hashes of the ids of records that took effect lately, newest last.
+	Recent RecentIDs `json:"recent,omitempty"`
+
+	// Deploy is the number of the deploy that wrote this, zero if deploys are not
+	// numbered. A worker of an older deploy leaves it alone.
+	Deploy int `json:"deploy,omitempty"`
+}
+
+// During is what a run kept before it ended.
+type During struct {
+	Record uint64 `json:"record"` // the record's sequence in the journal of Epoch
+	Epoch  string `json:"epoch"`
+	Kept   []byte `json:"kept,omitempty"`
+	Eager  int    `json:"eager,omitempty"` // sends already committed
+}
+
+// Tries counts the runs of a record that failed.
+type Tries struct {
+	Record    uint64    `json:"record"`
+	Epoch     string    `json:"epoch"`
+	N         int       `json:"n,omitempty"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	Error     string    `json:"error,omitempty"`
+	// Deaths counts the runs that ended with their process.
+	Deaths int `json:"deaths,omitempty"`
+}
+
+// Claim names who began a run after an unclean grant.
+type Claim struct {
+	Incarnation string    `json:"incarnation"`
+	At          time.Time `json:"at"`
+}
+
+// Effects are what a commit does outside the checkpoint. They are repeated until
+// confirmed: no write replaces a checkpoint whose effects are not.
+type Effects struct {
+	At     time.Time       `json:"at"`
+	Letter *botmesh.Letter `json:"letter,omitempty"`
+	Dead   *Dead           `json:"dead,omitempty"`
+	// Other effects (timers, commands, user changes) are reserved: a build that
+	// does not know one must not touch the checkpoint, so they raise Format.
+}
+
+// Dead is a record that was set aside.
+type Dead struct {
+	Seq   uint64 `json:"seq"`
+	Epoch string `json:"epoch"`
+	Tries int    `json:"tries,omitempty"`
+	Error string `json:"error"`
+}
+
+// Encode writes c as a store keeps it.
+func (c Checkpoint) Encode() ([]byte, error) {
+	c.Format = Format
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: encode: %w", err)
+	}
+	return b, nil
+}
+
+// Decode reads what [Checkpoint.Encode] wrote; nothing at all is the zero
+// Checkpoint. The error is [ErrNewerFormat] if this build is too old for it.
+func Decode(b []byte) (Checkpoint, error) {
+	if len(b) == 0 {
+		return Checkpoint{}, nil
+	}
+	var head struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return Checkpoint{}, fmt.Errorf("checkpoint: decode: %w", err)
+	}
+	if head.Format > Format {
+		return Checkpoint{}, fmt.Errorf("%w: %d, want at most %d", ErrNewerFormat, head.Format, Format)
+	}
+	var c Checkpoint
+	if err := json.Unmarshal(b, &c); err != nil {
+		return Checkpoint{}, fmt.Errorf("checkpoint: decode: %w", err)
+	}
+	return c, nil
+}
