@@ -1,0 +1,112 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// minWebchatSecret is the least length of the web chat's secret, in bytes.
+const minWebchatSecret = 16
+
+// check says everything that is wrong with the values, whoever uses them.
+func (c Config) check() error {
+	var p problems
+	p.when(!botmesh.ValidName(c.Bot), "bot", "must match [a-z0-9-]{1,32}")
+	p.when(c.Deploy < 0, "deploy", "must not be negative")
+	p.when(c.Replicas < 0 || c.Replicas > 5, "replicas", "must be 0 to 5")
+	p.when(c.Tries < 1, "tries", "must be at least 1")
+	p.when(c.Concurrency < 1, "concurrency", "must be at least 1")
+	p.atLeast("lease", c.Lease, 500*time.Millisecond)
+	p.atLeast("turn_wait", c.TurnWait, time.Second)
+	p.atLeast("settle", c.Settle, time.Second)
+	p.atLeast("max_poll", c.MaxPoll, 5*time.Millisecond)
+	p.atLeast("retention", c.Retention, time.Minute)
+	p.atLeast("duplicate_window", c.DuplicateWindow, 100*time.Millisecond)
+	p.when(c.DuplicateWindow > c.Retention, "duplicate_window", "must not be longer than retention")
+	p.atLeast("drain", c.Drain, 0)
+
+	p.schemes("nats_url", c.NATS.URL, "nats", "tls", "ws", "wss")
+	p.schemes("redis_url", c.Redis.URL, "redis", "rediss", "redis+cluster", "redis+sentinel")
+	p.schemes("telegram_api_url", c.Telegram.APIURL, "http", "https")
+	p.store(c.Store)
+	p.address("listen", c.Listen)
+	p.address("admin_listen", c.AdminListen)
+	s := c.Webchat.Secret
+	p.when(s.IsSet() && len(s.Reveal()) < minWebchatSecret, "webchat_secret", fmt.Sprintf("must have at least %d characters", minWebchatSecret))
+	return errors.Join(p...)
+}
+
+// CheckIngress says what an ingress misses.
+func (c Config) CheckIngress() error {
+	if c.Telegram.Secret.IsSet() || c.Webchat.Secret.IsSet() {
+		return nil
+	}
+	return errors.New("BOTMESH_TELEGRAM_SECRET is not set: an ingress needs the secret of at least one provider (or of the web chat, BOTMESH_WEBCHAT_SECRET)")
+}
+
+// CheckWorker says what a worker misses.
+func (c Config) CheckWorker() error {
+	if c.Telegram.Token.IsSet() || c.Webchat.Secret.IsSet() {
+		return nil
+	}
+	return errors.New("BOTMESH_TELEGRAM_TOKEN is not set: a worker needs the token of at least one provider (or the web chat, BOTMESH_WEBCHAT_SECRET)")
+}
+
+type problems []error
+
+func (p *problems) when(wrong bool, key, what string) {
+	if wrong {
+		*p = append(*p, fmt.Errorf("%s %s", EnvName(key), what))
+	}
+}
+
+func (p *problems) atLeast(key string, d, least time.Duration) {
+	p.when(d < least, key, "must be at least "+least.String())
+}
+
+// schemes checks an address, or several parted by commas, without showing it: it
+// may hold a password.
+func (p *problems) schemes(key string, u URL, allowed ...string) {
+	for i, one := range strings.Split(u.Reveal(), ",") {
+		scheme, rest, ok := strings.Cut(one, "://")
+		if !ok && i > 0 {
+			rest = one // further hosts need no scheme
+		} else if !ok || !slices.Contains(allowed, scheme) {
+			p.when(true, key, "must begin with "+strings.Join(allowed, ":// or ")+"://")
+			return
+		}
+		if _, err := url.Parse("any://" + rest); err != nil || rest == "" || rest[0] == '/' {
+			p.when(true, key, "is not an address such as "+allowed[0]+"://host:port")
+			return
+		}
+	}
+}
+
+func (p *problems) store(u URL) {
+	if u.Reveal() == "nats" {
+		return
+	}
+	scheme, _, _ := strings.Cut(u.Reveal(), ":")
+	for _, later := range []string{"redis", "rediss", "postgres", "mysql", "mongodb", "sqlite"} {
+		if scheme == later {
+			p.when(true, "store", "is "+later+", which is not built in yet: leave it at nats")
+			return
+		}
+	}
+	p.when(true, "store", "must be nats")
+}
+
+func (p *problems) address(key, addr string) {
+	if addr == "" {
+		return
+	}
+	_, _, err := net.SplitHostPort(addr)
+	p.when(err != nil, key, "must be host:port, such as 127.0.0.1:8080")
+}

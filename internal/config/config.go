@@ -1,0 +1,87 @@
+package config
+
+import "time"
+
+// Config is every setting. The tags are the key, the default, the values that
+// are allowed and what the help says; key of a struct is put before those in it.
+type Config struct {
+	Bot       string `key:"bot" default:"demo" help:"id of the bot, [a-z0-9-]{1,32}"`
+	ReplicaID string `key:"replica_id" help:"name of this replica, unique among the running ones; a random UUID if not set"`
+	Deploy    int    `key:"deploy" default:"0" help:"number of this deploy: a worker leaves chats of a newer one alone; 0 is off"`
+
+	NATS            NATS          `key:"nats"`
+	Redis           Redis         `key:"redis"`
+	Store           URL           `key:"store" default:"nats" help:"checkpoint store: nats, redis://…, postgres://…, mysql://…, mongodb://…, sqlite:path"`
+	Streams         string        `key:"streams" default:"create" oneof:"create verify trust" help:"what a start does about streams: create the absent ones, verify that all are there, or trust without looking"`
+	Replicas        int           `key:"replicas" default:"0" help:"copies of each stream; 0 means 1 on a single server and 3 on a cluster"`
+	Prefix          string        `key:"prefix" help:"begins every key in Redis; botmesh:<bot> if not set"`
+	Lease           time.Duration `key:"lease" default:"15s" help:"how long a turn outlives a replica that died"`
+	TurnWait        time.Duration `key:"turn_wait" default:"2m" help:"how long a message waits for its turn before it is put off"`
+	Settle          time.Duration `key:"settle" default:"1m" help:"how long the run of one message may take"`
+	MaxPoll         time.Duration `key:"max_poll" default:"100ms" help:"how often a waiter asks Redis while it gets no wake-ups"`
+	Retention       time.Duration `key:"retention" default:"168h" help:"how long the journal keeps messages"`
+	DuplicateWindow time.Duration `key:"duplicate_window" default:"2m" help:"how long the journal itself recognises a repeated webhook; recent ones of a chat are recognised for longer"`
+	Tries           int           `key:"tries" default:"5" help:"how often a failing message is tried before it is set aside"`
+	Concurrency     int           `key:"concurrency" default:"256" help:"chats that a worker runs at once"`
+	Drain           time.Duration `key:"drain" default:"15s" help:"how long a stopping program may finish what it began"`
+
+	Listen      string `key:"listen" default:"127.0.0.1:8080" help:"the ingress's address for webhooks"`
+	AdminListen string `key:"admin_listen" help:"private address for /healthz, /readyz, /metrics and /statusz; 127.0.0.1:9090, ingress 127.0.0.1:9091"`
+
+	Telegram Telegram `key:"telegram"`
+	Webchat  Webchat  `key:"webchat"`
+	Log      Log      `key:"log"`
+}
+
+// NATS is how to reach the servers that keep the streams.
+type NATS struct {
+	URL   URL    `key:"url" default:"nats://127.0.0.1:4222" help:"NATS servers, parted by commas"`
+	Creds string `key:"creds" help:"path of a NATS credentials file"`
+}
+
+// Redis is how to reach the server that coordinates the workers.
+type Redis struct {
+	URL URL `key:"url" default:"redis://127.0.0.1:6379/0" help:"redis://…, rediss://…, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master"`
+}
+
+// Telegram is the bot's account on Telegram.
+type Telegram struct {
+	Token   Secret `key:"token" help:"bot token; workers need it to send"`
+	Secret  Secret `key:"secret" help:"secret token of the webhook; the ingress needs it to take messages"`
+	APIURL  URL    `key:"api_url" default:"https://api.telegram.org" help:"base address of Telegram's API"`
+	InDoubt string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Telegram may already have"`
+}
+
+// Webchat is the web page that the ingress serves at /. It is on where Secret is set.
+type Webchat struct {
+	Secret Secret `key:"secret" help:"signs the sessions of the web chat, at least 16 characters; turns it on, in ingress and workers"`
+}
+
+// Log is what the programs write about themselves.
+type Log struct {
+	Level  string `key:"level" default:"info" oneof:"debug info warn error" help:"what is logged"`
+	Format string `key:"format" default:"auto" oneof:"auto json text" help:"auto is text on a terminal and JSON elsewhere"`
+}
+
+// reserved are the keys that are decided but have no effect in this build. Only
+// the default may be given, so that nobody relies on what is not there.
+var reserved = map[string]string{
+	"admin_token":       "",
+	"redis_down":        "wait",
+	"provider_session":  "auto",
+	"provider_down":     "1m",
+	"handover_flows":    "off",
+	"handover_fallback": "drop",
+	"handover_ttl":      "",
+	"max_answer_bytes":  "16KiB",
+	"telegram_mode":     "webhook",
+
+	"whatsapp_access_token":    "",
+	"whatsapp_app_secret":      "",
+	"whatsapp_verify_token":    "",
+	"whatsapp_phone_number_id": "",
+	"whatsapp_api_url":         "",
+}
+
+// foreign begins the environment variables that the demo bot reads itself.
+const foreign = "BOTMESH_DEMO_"
