@@ -1,8 +1,6 @@
 package config
 
 import (
-	"fmt"
-	"io"
 	"log/slog"
 	"regexp"
 )
@@ -10,7 +8,8 @@ import (
 const mask = "***"
 
 // Secret is a text that is never printed, whatever prints it: fmt, slog, JSON and
-// YAML all give "***", or nothing if it is empty.
+// YAML all give "***", or nothing if it is empty. It is held by a pointer, so that
+// not even what looks into it by reflection shows it.
 type Secret struct{ text *string }
 
 // NewSecret hides text.
@@ -34,9 +33,6 @@ func (s Secret) String() string {
 	}
 	return ""
 }
-
-// Format writes String for every verb.
-func (s Secret) Format(f fmt.State, _ rune) { hide(f, s.String()) }
 
 // LogValue hides the secret from slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
@@ -68,16 +64,8 @@ func (u URL) String() string {
 	return queryparam.ReplaceAllString(s, "${1}"+mask)
 }
 
-// Format writes String for every verb.
-func (u URL) Format(f fmt.State, _ rune) { hide(f, u.String()) }
-
 // LogValue hides the credentials from slog.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.String()) }
 
 // MarshalText hides the credentials from JSON and YAML.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
-
-func hide(f fmt.State, s string) {
-	// A writer of fmt never fails, and there is nobody to tell.
-	_, _ = io.WriteString(f, s)
-}

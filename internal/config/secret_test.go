@@ -44,6 +44,11 @@ func TestSecretsNeverPrint(t *testing.T) {
 	if got := values.p.Reveal(); got != hidden {
 		t.Errorf("got %q, want the secret", got)
 	}
+	for _, v := range []any{values.S, values.U} {
+		if got := slog.AnyValue(v).Resolve().Kind(); got != slog.KindString {
+			t.Errorf("%T to a log handler: got %v, want a string", v, got)
+		}
+	}
 	if got := (Secret{}).String(); got != "" {
 		t.Errorf("no secret: got %q, want nothing", got)
 	}
