@@ -17,20 +17,39 @@ package coord
 
 import (
 	"context"
+	"errors"
+	"fmt"
 )
 
 // Request asks for a turn.
 type Request struct {
-	// Key names what the turn is for, a chat's [botmesh.ChatKey.Key].
+	// Key names what the turn is for, a chat's [botmesh.ChatKey.Key]. Never empty.
 	Key string
 	// Place orders the tickets of a key: the lowest live one is next. Journaled
 	// work gives the journal's sequence; zero means by arrival, after all
-	// tickets that are there.
+	// tickets that are there, and is never passed. Below 2^53.
 	Place uint64
 	// Floor is a fence that the turn's must exceed, as far as the caller knows.
+	// Below 2^53.
 	Floor uint64
 	// Waiting, if set, is called once, from Take, if the turn is not granted at once.
 	Waiting func()
+}
+
+// maxNumber bounds places and floors: Redis scripts count in floating point.
+const maxNumber = 1 << 53
+
+// Validate says what is wrong with r, or nil.
+func (r Request) Validate() error {
+	switch {
+	case r.Key == "":
+		return errors.New("coord: a request without a key")
+	case r.Place >= maxNumber:
+		return fmt.Errorf("coord: place %d of %s: want below 2^53", r.Place, r.Key)
+	case r.Floor >= maxNumber:
+		return fmt.Errorf("coord: floor %d of %s: want below 2^53", r.Floor, r.Key)
+	}
+	return nil
 }
 
 // Coordinator hands out turns. Safe for concurrent use.
@@ -39,9 +58,9 @@ type Request struct {
 // inherits the tickets, leases or fences of the process that died. It renews a
 // heartbeat, its tickets and its leases until closed.
 type Coordinator interface {
-	// Take puts a ticket in the key's line and waits for its turn. A caller has
-	// at most one ticket per key outstanding; a second Take of the same key by
-	// the same incarnation waits for the first one's turn to be released.
+	// Take puts a ticket in the key's line and waits for its turn. A second Take
+	// of a key by the same incarnation is a second ticket and waits like any
+	// other; a caller that needs more than one at a time should think again.
 	//
 	// It returns a [*PassedError] if, before the turn came, a holder released
 	// with a place at or past the ticket's: what the ticket was for is done. It returns
@@ -75,13 +94,16 @@ type Turn interface {
 	// Previous says who held the turn before.
 	Previous() Previous
 	// Waiting says what is in line behind this turn, as of the last answer from
-	// the coordinator (the grant or a renewal): how many live tickets others
-	// hold, and the highest place among all tickets of the key, this one included.
+	// the coordinator (the grant or a renewal, every third of a lease).
 	Waiting() Waiting
-	// Release gives the turn up. Tickets at or below passed are dropped with it,
-	// and their Takes return a *PassedError; the next live ticket is granted and
-	// woken. Zero passes nothing. It may be called once; a release whose answer
-	// is lost is repaired in the background.
+	// Release gives the turn up; its context ends at once. Tickets at or below
+	// passed are dropped with it, and their Takes return a *PassedError; the next
+	// live ticket is granted and woken. Zero passes nothing. It is called once.
+	//
+	// It returns a *botmesh.LeaseLostError if the turn was lost before: another
+	// may hold it, and nothing was passed. With botmesh.ErrUnknown no answer came:
+	// the release is repeated in the background until it is done or the lease has
+	// run out.
 	Release(ctx context.Context, passed uint64) error
 }
 
@@ -100,7 +122,9 @@ type Previous struct {
 
 // Waiting is the line behind a turn.
 type Waiting struct {
+	// Tickets counts the live tickets in line, the turn's own not included.
 	Tickets int
+	// Highest is the highest place among the tickets in line and the turn's own.
 	Highest uint64
 }
 

@@ -1,0 +1,198 @@
+package coord
+
+import (
+	"cmp"
+	"container/list"
+	"slices"
+	"sync"
+	"time"
+)
+
+// defaultIdleKeys is how many idle keys a hub remembers.
+const defaultIdleKeys = 10_000
+
+// MemoryHub is what the coordinators of one process share. The zero value is
+// ready to use.
+type MemoryHub struct {
+	// MaxIdleKeys bounds the keys that are remembered while nobody holds or waits
+	// for them; past it the least recently used is forgotten. Its fences go on
+	// growing, its next turn reports no previous holder. Zero means 10 000. It is
+	// set before the hub is used.
+	MaxIdleKeys int
+
+	mu    sync.Mutex
+	keys  map[string]*memoryKey
+	idle  *list.List // of *memoryKey, the most recently used first
+	floor uint64     // the highest fence of the keys that were forgotten
+	alive map[string]struct{}
+	dead  map[*MemoryCoordinator]struct{} // crashed, leases not run out yet
+}
+
+// memoryKey is what the hub knows of one key.
+type memoryKey struct {
+	name    string
+	fence   uint64
+	arrived uint64 // tickets that came, ever
+	holder  *memoryTicket
+	before  Previous
+	line    []*memoryTicket // next first
+	idle    *list.Element   // nil while somebody holds or waits
+}
+
+func (h *MemoryHub) init() {
+	if h.keys == nil {
+		h.keys = map[string]*memoryKey{}
+		h.idle = list.New()
+		h.alive = map[string]struct{}{}
+		h.dead = map[*MemoryCoordinator]struct{}{}
+	}
+}
+
+// Forget drops all the hub knows of the given keys, or of all without any, as a
+// FLUSHALL does to Redis: a turn may then be granted beside one that is held.
+// Whoever holds one or waits finds out within a third of its lease. Fences go on
+// growing.
+func (h *MemoryHub) Forget(keys ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(keys) == 0 {
+		for name := range h.keys {
+			keys = append(keys, name)
+		}
+	}
+	for _, name := range keys {
+		if k := h.keys[name]; k != nil {
+			h.drop(k)
+		}
+	}
+}
+
+// Len counts the keys the hub remembers.
+func (h *MemoryHub) Len() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.keys)
+}
+
+func (h *MemoryHub) drop(k *memoryKey) {
+	h.floor = max(h.floor, k.fence)
+	delete(h.keys, k.name)
+	if k.idle != nil {
+		h.idle.Remove(k.idle)
+	}
+}
+
+// join puts a ticket in its key's line, and grants it at once if it is first and
+// nobody holds the key.
+func (h *MemoryHub) join(t *memoryTicket) {
+	k := h.keys[t.key]
+	if k == nil {
+		k = &memoryKey{name: t.key}
+		h.keys[t.key] = k
+	}
+	if k.idle != nil {
+		h.idle.Remove(k.idle)
+		k.idle = nil
+	}
+	k.arrived++
+	t.order, t.arrival = t.place, k.arrived
+	if t.place == 0 && len(k.line) > 0 {
+		t.order = k.line[len(k.line)-1].order
+	}
+	k.line = append(k.line, t)
+	slices.SortFunc(k.line, func(a, b *memoryTicket) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.arrival, b.arrival))
+	})
+	h.next(k)
+}
+
+// leave removes a ticket. If it holds the key, the turn is given up: tickets at
+// or below passed are dropped, and the next one is granted.
+func (h *MemoryHub) leave(t *memoryTicket, passed uint64) {
+	k := h.keys[t.key]
+	if k == nil {
+		return
+	}
+	if k.holder == t {
+		k.holder = nil
+		k.before = Previous{Incarnation: t.owner.incarnation, Released: true, Passed: max(k.before.Passed, passed)}
+		for _, w := range k.line {
+			if w.place > 0 && w.place <= passed {
+				w.settle(nil, &PassedError{Key: k.name, Passed: passed})
+			}
+		}
+	}
+	k.line = slices.DeleteFunc(k.line, func(w *memoryTicket) bool {
+		return w == t || w.place > 0 && w.place <= passed
+	})
+	h.next(k)
+}
+
+// next grants the key to the first in line if nobody holds it, or notes that the
+// key is idle.
+func (h *MemoryHub) next(k *memoryKey) {
+	if k.holder == nil && len(k.line) > 0 {
+		t := k.line[0]
+		k.line = k.line[1:]
+		k.holder = t
+		k.fence = max(k.fence, t.floor, h.floor) + 1
+		t.grant(k.fence, k.before)
+	}
+	if k.holder != nil || k.idle != nil {
+		return
+	}
+	k.idle = h.idle.PushFront(k)
+	for h.idle.Len() > cmp.Or(h.MaxIdleKeys, defaultIdleKeys) {
+		h.drop(h.idle.Back().Value.(*memoryKey))
+	}
+}
+
+// find reports whether the hub knows a ticket, as holder or in line, and if not
+// whether another holds its key.
+func (h *MemoryHub) find(t *memoryTicket) (known, other bool) {
+	k := h.keys[t.key]
+	if k == nil {
+		return false, false
+	}
+	return k.holder == t || slices.Contains(k.line, t), k.holder != nil
+}
+
+func (h *MemoryHub) waiting(t *memoryTicket) Waiting {
+	w := Waiting{Highest: t.place}
+	if k := h.keys[t.key]; k != nil && k.holder == t {
+		w.Tickets = len(k.line)
+		for _, o := range k.line {
+			w.Highest = max(w.Highest, o.place)
+		}
+	}
+	return w
+}
+
+// bury lets what a crashed coordinator left run out after its lease.
+func (h *MemoryHub) bury(c *MemoryCoordinator) {
+	h.dead[c] = struct{}{}
+	time.AfterFunc(c.lease, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.dead, c)
+		delete(h.alive, c.incarnation)
+		// Two passes: no dead ticket may be granted the turn of a dead holder.
+		for t := range c.tickets {
+			if k := h.keys[t.key]; k != nil {
+				k.line = slices.DeleteFunc(k.line, func(w *memoryTicket) bool { return w == t })
+			}
+		}
+		for t := range c.tickets {
+			if k := h.keys[t.key]; k != nil && k.holder == t {
+				k.holder = nil
+				k.before = Previous{Incarnation: c.incarnation, Passed: k.before.Passed}
+				h.next(k)
+			}
+		}
+	})
+}
+
+func (h *MemoryHub) crashed(c *MemoryCoordinator) bool {
+	_, ok := h.dead[c]
+	return ok
+}
