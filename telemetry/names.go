@@ -29,6 +29,7 @@ const (
 	KeyTry      = attribute.Key("bot.try")
 	KeyReason   = attribute.Key("reason")
 	KeyOutcome  = attribute.Key("outcome")
+	KeyKind     = attribute.Key("kind")
 )
 
 var meter = otel.Meter(Scope)
