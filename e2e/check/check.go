@@ -1,0 +1,165 @@
+// Package check judges a black-box run by what the platform saw.
+//
+// What belongs here: pure functions from a history to a verdict. How a history is
+// made does not: the platform's log and the list of faults come from outside, and
+// nothing here trusts a word of the system under test but its count of sends in
+// doubt, which it must not exceed.
+package check
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Call is one call of the platform's API that the platform took.
+type Call struct {
+	Chat string
+	Text string
+	// By names the process that called. Every start of a program has a name of its own.
+	By string
+	// At is when the call came and Done when it was answered, both since the run
+	// began.
+	At, Done time.Duration
+}
+
+// Fault is a process killed or frozen, or a server taken away from it.
+type Fault struct {
+	// By is the process that it befell, empty for all.
+	By string
+	At time.Duration
+}
+
+// History is one run.
+type History struct {
+	// Calls are in the order in which the platform took them.
+	Calls  []Call
+	Faults []Fault
+	// Confirm bounds the time from the platform's answer until the receipt of it is
+	// safe. A call counts as in flight from its arrival until that long after its
+	// answer.
+	Confirm time.Duration
+}
+
+// window is how many of a chat's last sends can be in doubt at once: the one whose
+// receipt is on its way, and the one that was called meanwhile.
+const window = 2
+
+// Replies checks that every chat got its texts, each once and in order, and
+// returns the calls that repeated an earlier one. A repeat is accepted only of a
+// send whose last call was in flight when a fault befell its caller, and only
+// where the order stays plain: it goes back over the last two sends at most, and
+// from there on one by one.
+//
+// The texts of one chat must differ. A chat that want does not name must have got
+// nothing. The error joins what is wrong with each chat, a few faults of each.
+func Replies(h History, want map[string][]string) (repeats []Call, err error) {
+	chats := map[string][]Call{}
+	for _, c := range h.Calls {
+		chats[c.Chat] = append(chats[c.Chat], c)
+	}
+	for chat := range want {
+		if _, any := chats[chat]; !any {
+			chats[chat] = nil
+		}
+	}
+	names := make([]string, 0, len(chats))
+	for chat := range chats {
+		names = append(names, chat)
+	}
+	slices.Sort(names)
+	var errs []error
+	for _, chat := range names {
+		r, err := replies(h, chats[chat], want[chat])
+		repeats = append(repeats, r...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("chat %s: %w", chat, err))
+		}
+	}
+	return repeats, errors.Join(errs...)
+}
+
+// maxTold bounds how many faults of one chat are told.
+const maxTold = 5
+
+func replies(h History, calls []Call, want []string) (repeats []Call, err error) {
+	place := make(map[string]int, len(want))
+	for i, text := range want {
+		place[text] = i
+	}
+	var errs []error
+	tell := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	last := make([]*Call, len(want)) // the last call of each text
+	next, at := 0, -1                // the first text not sent yet, the text sent last
+	for i := range calls {
+		c := &calls[i]
+		n, known := place[c.Text]
+		switch {
+		case !known:
+			tell("got %q, which nobody is to get", c.Text)
+			continue
+		case last[n] == nil && n > next:
+			tell("got %q before %q", c.Text, want[next])
+		case last[n] == nil && n > at+1:
+			tell("got %q right after a repeated %q", c.Text, want[at])
+			next++
+		case last[n] == nil:
+			next = max(next, n+1)
+		case !inFlight(h, *last[n]):
+			tell("got %q again, by %s at %v, though its call by %s at %v was long answered", c.Text, c.By, c.At, last[n].By, last[n].At)
+			repeats = append(repeats, *c)
+		case n > at+1 || n < next-window:
+			tell("got %q again after %q", c.Text, want[at])
+			repeats = append(repeats, *c)
+		default:
+			repeats = append(repeats, *c)
+		}
+		last[n], at = c, n
+	}
+	if lost := missing(want, last); len(lost) > 0 {
+		tell("got %d of %d texts, want also %s", len(want)-len(lost), len(want), quoted(lost))
+	}
+	if over := len(errs) - maxTold; over > 0 {
+		errs = append(errs[:maxTold], fmt.Errorf("and %d more", over))
+	}
+	return repeats, errors.Join(errs...)
+}
+
+func inFlight(h History, c Call) bool {
+	return slices.ContainsFunc(h.Faults, func(f Fault) bool {
+		return (f.By == "" || f.By == c.By) && f.At >= c.At && f.At <= c.Done+h.Confirm
+	})
+}
+
+func missing(want []string, last []*Call) (lost []string) {
+	for i, text := range want {
+		if last[i] == nil {
+			lost = append(lost, text)
+		}
+	}
+	return lost
+}
+
+func quoted(texts []string) string {
+	var b strings.Builder
+	for i, text := range texts {
+		if i == maxTold {
+			fmt.Fprintf(&b, " and %d more", len(texts)-maxTold)
+			break
+		}
+		fmt.Fprintf(&b, " %q", text)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Counts are the replies that a chat gets for n times /count.
+func Counts(n int) []string {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("count: %d", i+1)
+	}
+	return texts
+}
