@@ -87,6 +87,7 @@ func TestExportsWhereTheEnvironmentSays(t *testing.T) {
 	c, url := startCollector(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", url)
 	t.Setenv("OTEL_METRICS_EXPORTER", "otlp")
+	t.Setenv("OTEL_SERVICE_NAME", "the-teams-own")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=here")
 	s, err := Start(t.Context(), Config{Service: "botmesh-test", Version: "1.2.3", Replica: "r1", Env: os.Getenv})
 	if err != nil {
@@ -112,7 +113,7 @@ func TestExportsWhereTheEnvironmentSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := req.String()
-	for _, want := range []string{"botmesh-test", "1.2.3", "r1", "here", telemetry.Scope, `"one"`} {
+	for _, want := range []string{"the-teams-own", "1.2.3", "r1", "here", telemetry.Scope, `"one"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %q in it", got, want)
 		}
