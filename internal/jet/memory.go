@@ -1,16 +1,9 @@
 package jet
 
 import (
-	"errors"
 	"sync"
 	"time"
 )
-
-// defaultAckWait is the server's.
-const defaultAckWait = 30 * time.Second
-
-// ErrClosed says that the memory server or the connection was closed.
-var ErrClosed = errors.New("jet: closed")
 
 // Memory is a JetStream server inside the process: the reference reading of
 // [Stream] and [Consumer], for tests, simulations and a bot of one process.

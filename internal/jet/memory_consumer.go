@@ -9,6 +9,9 @@ import (
 	"github.com/botmesh-go/botmesh"
 )
 
+// defaultAckWait is the server's.
+const defaultAckWait = 30 * time.Second
+
 // memoryConsumer hands out the messages of a stream. The server's lock guards it.
 type memoryConsumer struct {
 	stream    *MemoryStream
