@@ -1,0 +1,192 @@
+// Package private serves a program's private address, for those who run it:
+// /healthz, /readyz, /metrics and /statusz.
+//
+// Health says whether the program itself still moves and never asks another
+// server, or an outage of one would restart the fleet. Readiness says whether
+// work can be given to it, and ends for good when it begins to drain.
+//
+// What belongs here: the address and its pages. What makes a program alive or
+// ready is the program's to say ([Probes]).
+package private
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	beatEvery = time.Second
+	// beatLate is how long the program may stand still before it is not healthy.
+	beatLate = 15 * time.Second
+	// askTime bounds what a program may take to say whether it is ready.
+	askTime = 2 * time.Second
+)
+
+// Config configures a [Server].
+type Config struct {
+	// Listen is the address, as host:port. Port 0 is a free one. Required.
+	Listen string
+	// Metrics answers /metrics. Required.
+	Metrics http.Handler
+	Logger  *slog.Logger // defaults to discarding
+}
+
+// Probes are what a program says of itself. Each may be nil.
+type Probes struct {
+	// Beat goes through the program's own loops and returns. While it hangs the
+	// program is not healthy. It must not ask another server.
+	Beat func()
+	// Ready says what keeps work from the program, or nil.
+	Ready func(ctx context.Context) error
+	// Status is what /statusz shows, as JSON.
+	Status func() any
+}
+
+// Server is a private address that is served. Until [Server.Watch] it is healthy
+// and not ready.
+type Server struct {
+	log      *slog.Logger
+	listener net.Listener
+	http     http.Server
+	probes   atomic.Pointer[Probes]
+	beaten   atomic.Pointer[time.Time] // when Beat last returned
+	draining atomic.Bool
+	stop     context.CancelFunc
+	group    sync.WaitGroup
+}
+
+// Start listens and serves until [Server.Close].
+func Start(cfg Config) (*Server, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	l, err := net.Listen("tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("private: %w", err)
+	}
+	s := &Server{log: cfg.Logger, listener: l}
+	s.http = http.Server{Handler: s.handler(cfg.Metrics), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug)}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	s.group.Go(func() { s.beat(ctx) })
+	s.group.Go(func() {
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("the private address is no longer served", "err", err)
+		}
+	})
+	return s, nil
+}
+
+// Addr is the address that is listened on.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Watch says from now on what p does.
+func (s *Server) Watch(p Probes) {
+	now := time.Now()
+	s.beaten.Store(&now)
+	s.probes.Store(&p)
+}
+
+// Drain makes the program not ready, for good.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// Close stops serving and waits, for the requests in hand until ctx ends. A Beat
+// that hangs is not waited for.
+func (s *Server) Close(ctx context.Context) error {
+	s.stop()
+	err := s.http.Shutdown(ctx)
+	s.group.Wait()
+	if err != nil {
+		return fmt.Errorf("private: close: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) handler(metrics http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.healthy()) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
+	mux.HandleFunc("GET /statusz", s.status)
+	mux.Handle("GET /metrics", metrics)
+	return mux
+}
+
+func answer(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	text := "ok"
+	if err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		text = err.Error()
+	}
+	fmt.Fprintln(w, text) // who asked may be gone
+}
+
+func (s *Server) healthy() error {
+	if at := s.beaten.Load(); at != nil && time.Since(*at) > beatLate {
+		return fmt.Errorf("stands still since %s", at.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+func (s *Server) ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return errors.New("draining")
+	}
+	p := s.probes.Load()
+	if p == nil {
+		return errors.New("starting")
+	}
+	if p.Ready == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return p.Ready(ctx)
+}
+
+func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
+	var v any = struct{}{}
+	if p := s.probes.Load(); p != nil && p.Status != nil {
+		v = p.Status()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		s.log.Debug("status not written", "err", err)
+	}
+}
+
+// beat calls Beat every second, one at a time.
+func (s *Server) beat(ctx context.Context) {
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		p := s.probes.Load()
+		if p == nil || p.Beat == nil {
+			continue
+		}
+		returned := make(chan struct{})
+		go func() { p.Beat(); close(returned) }()
+		select {
+		case <-ctx.Done():
+			return
+		case <-returned:
+			now := time.Now()
+			s.beaten.Store(&now)
+		}
+	}
+}
