@@ -1,0 +1,104 @@
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// Bot is what is played, a *bot.Bot most of the time.
+type Bot interface {
+	// Turn runs one record and decides what it does.
+	Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error)
+}
+
+// Chat is where every talk takes place.
+var Chat = botmesh.ChatKey{Provider: "test", Chat: "1"}
+
+// chat is one conversation as its engine sees it: the state of the last commit
+// and the journal's end.
+type chat struct {
+	bot     Bot
+	key     botmesh.ChatKey
+	state   []byte
+	seq     uint64
+	buttons []botmesh.Button // of the last message that had some
+}
+
+func newChat(b Bot) *chat { return &chat{bot: b, key: Chat} }
+
+// journal makes the next record of r.
+func (c *chat) journal(r botmesh.Record) botmesh.Record {
+	c.seq++
+	r.Epoch, r.Seq = "test", c.seq
+	r.Stored = time.Date(2026, 1, 1, 0, 0, int(c.seq), 0, time.UTC)
+	r.ID, r.Chat, r.User = strconv.FormatUint(c.seq, 10), c.key, "user"
+	return r
+}
+
+// run is the n-th try of a record, counted from 1, after a number of committed
+// eager sends. It commits nothing.
+func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (botmesh.Outcome, error) {
+	m.skip = len(m.sent)
+	return c.bot.Turn(ctx, botmesh.Run{
+		Record: r, State: slices.Clone(c.state), Try: try, Fence: uint64(try), Now: r.Stored,
+	}, m)
+}
+
+// commit takes an outcome and returns all that the record said, eager sends first.
+func (c *chat) commit(o botmesh.Outcome, m *midway) []botmesh.Send {
+	said := m.sent
+	if !o.Ignored {
+		c.state, said = o.State, append(said, o.Sends...)
+	}
+	for _, s := range said {
+		if len(s.Buttons) > 0 {
+			c.buttons = slices.Concat(s.Buttons...)
+		}
+	}
+	return said
+}
+
+// message is what a user writes.
+func message(text string) botmesh.Record {
+	return botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Text: text}}
+}
+
+// tap is a press of a button of the last message that had some.
+func (c *chat) tap(label string) (botmesh.Record, error) {
+	var labels []string
+	for _, b := range c.buttons {
+		if b.Label == label {
+			return botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: b.Payload}}, nil
+		}
+		labels = append(labels, b.Label)
+	}
+	return botmesh.Record{}, fmt.Errorf("tap: got buttons %q, want %q among them", labels, label)
+}
+
+// midway is what runs of one record do before they end.
+type midway struct {
+	sent []botmesh.Send // committed
+	skip int            // sends that this run repeats
+}
+
+func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if m.skip > 0 {
+		m.skip--
+		return nil
+	}
+	m.sent = append(m.sent, s)
+	return nil
+}
+
+func (m *midway) Keep(context.Context, []byte) error {
+	return errors.New("flowtest: a turn that keeps something is not played yet")
+}

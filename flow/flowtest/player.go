@@ -1,0 +1,205 @@
+package flowtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/flow"
+)
+
+// Tries is how often a record is run before it is set aside.
+const Tries = 5
+
+// Player plays a chat. Each of its methods fails the test at once if the chat
+// goes otherwise, and returns the player to go on.
+type Player struct {
+	t     testing.TB
+	chat  *chat
+	heard []botmesh.Send // said, and not looked at yet
+	last  botmesh.Send   // the last one looked at
+}
+
+// Play begins a chat with b. At the test's end everything said must have been
+// looked at.
+func Play(t testing.TB, b Bot) *Player {
+	t.Helper()
+	if v, ok := b.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			t.Fatalf("the bot is not valid:\n%v", err)
+		}
+	}
+	p := &Player{t: t, chat: newChat(b)}
+	t.Cleanup(func() {
+		t.Helper()
+		if !t.Failed() && len(p.heard) > 0 {
+			t.Errorf("at the end: got %q, want it looked at", texts(p.heard))
+		}
+	})
+	return p
+}
+
+// User writes a text. The bot must answer without an error.
+func (p *Player) User(text string) *Player {
+	p.t.Helper()
+	return p.Record(message(text))
+}
+
+// Tap presses a button of the last message that had some.
+func (p *Player) Tap(label string) *Player {
+	p.t.Helper()
+	r, err := p.chat.tap(label)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p.Record(r)
+}
+
+// Record hands the bot any record. Its place in the journal, id, chat and user
+// are filled in.
+func (p *Player) Record(r botmesh.Record) *Player {
+	p.t.Helper()
+	p.Silent()
+	r = p.chat.journal(r)
+	m := &midway{}
+	p.commit(r, 1, m)
+	return p
+}
+
+// CrashOn writes a text and loses the first run of it just before its commit, as
+// when a replica dies. The run that follows elsewhere finds what was sent with
+// SendNow, and nothing else.
+func (p *Player) CrashOn(text string) *Player {
+	p.t.Helper()
+	p.Silent()
+	r := p.chat.journal(message(text))
+	m := &midway{}
+	if _, err := p.chat.run(p.t.Context(), r, 1, m); err != nil {
+		p.t.Fatalf("%q, before the crash: got error %v, want none", text, err)
+	}
+	p.commit(r, 1, m)
+	return p
+}
+
+// Flaky writes a text whose first runs fail and the next one does not.
+func (p *Player) Flaky(text string, failures int) *Player {
+	p.t.Helper()
+	p.Silent()
+	r := p.chat.journal(message(text))
+	m := &midway{}
+	p.fail(r, failures, m)
+	p.commit(r, failures+1, m)
+	return p
+}
+
+// Poison writes a text whose runs all fail, so that it is set aside and the chat
+// goes on from where it was.
+func (p *Player) Poison(text string) *Player {
+	p.t.Helper()
+	p.Silent()
+	r := p.chat.journal(message(text))
+	m := &midway{}
+	p.fail(r, Tries, m)
+	p.heard = p.chat.commit(botmesh.Outcome{Ignored: true}, m)
+	return p
+}
+
+// fail runs the first tries of a record, which must fail.
+func (p *Player) fail(r botmesh.Record, tries int, m *midway) {
+	p.t.Helper()
+	for try := range tries {
+		if _, err := p.chat.run(p.t.Context(), r, try+1, m); err == nil {
+			p.t.Fatalf("%q, try %d: got no error, want one", r.Message.Text, try+1)
+		}
+	}
+}
+
+// commit runs a record, which must not fail, and takes its outcome.
+func (p *Player) commit(r botmesh.Record, try int, m *midway) {
+	p.t.Helper()
+	o, err := p.chat.run(p.t.Context(), r, try, m)
+	if err != nil {
+		p.t.Fatalf("%s %q, try %d: got error %v, want none", r.Type, r.Message.Text, try, err)
+	}
+	p.heard = p.chat.commit(o, m)
+}
+
+// Bot looks at the next messages of the bot: exactly these texts, in this order.
+func (p *Player) Bot(want ...string) *Player {
+	p.t.Helper()
+	n := min(len(want), len(p.heard))
+	if got := texts(p.heard[:n]); !slices.Equal(got, want) {
+		p.t.Fatalf("the bot said: got %q, want %q", texts(p.heard), want)
+	}
+	if n > 0 {
+		p.last = p.heard[n-1]
+	}
+	p.heard = p.heard[n:]
+	return p
+}
+
+// Buttons looks at the buttons of the message that was looked at last: exactly
+// these labels, in this order, whatever their rows.
+func (p *Player) Buttons(want ...string) *Player {
+	p.t.Helper()
+	var got []string
+	for _, b := range slices.Concat(p.last.Buttons...) {
+		got = append(got, b.Label)
+	}
+	if !slices.Equal(got, want) {
+		p.t.Fatalf("the buttons of %q: got %q, want %q", p.last.Text, got, want)
+	}
+	return p
+}
+
+// Silent says that everything the bot said was looked at.
+func (p *Player) Silent() *Player {
+	p.t.Helper()
+	if len(p.heard) > 0 {
+		p.t.Fatalf("the bot said: got %q, want nothing more", texts(p.heard))
+	}
+	return p
+}
+
+// State decodes the state of the flow that waits into a pointer to its struct.
+func (p *Player) State(into any) *Player {
+	p.t.Helper()
+	at := p.position()
+	if at == nil {
+		p.t.Fatal("the state of the flow: got no flow that waits, want one")
+	}
+	d := json.NewDecoder(bytes.NewReader(at.State))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		p.t.Fatalf("the state of flow %s: %v", at.Flow, err)
+	}
+	return p
+}
+
+// Idle says that no flow waits for an answer.
+func (p *Player) Idle() *Player {
+	p.t.Helper()
+	if at := p.position(); at != nil {
+		p.t.Fatalf("got flow %s waiting at %q, want no flow", at.Flow, at.Step)
+	}
+	return p
+}
+
+func (p *Player) position() *flow.Position {
+	p.t.Helper()
+	c, err := flow.DecodeChat(p.chat.state)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return c.Position
+}
+
+func texts(sends []botmesh.Send) []string {
+	var all []string
+	for _, s := range sends {
+		all = append(all, s.Text)
+	}
+	return all
+}

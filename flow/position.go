@@ -1,0 +1,116 @@
+package flow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// chatVersion is the newest version of an encoded Chat that this build reads, and
+// the one it writes.
+const chatVersion = 1
+
+// ErrStranded says that a conversation waits at a place where this build can not
+// go on: its flow or step is gone, or its state can not be decoded. The record's
+// run fails and the position stays as it is, so that a build that knows it goes on.
+var ErrStranded = errors.New("flow: the conversation can not go on in this build")
+
+// Position is where a conversation stands: the step whose question is open, and
+// the state so far.
+type Position struct {
+	Flow  string          `json:"flow"`
+	Step  string          `json:"step"`
+	State json.RawMessage `json:"state"`
+	// Asked is the sequence of the record that led to the question. It marks the
+	// question's buttons, so that those of an earlier question are told apart.
+	Asked uint64 `json:"asked,omitempty"`
+	// Wait and Shape are the fingerprints of the step and of the whole flow when
+	// the question was asked: by them a later build sees what has changed.
+	Wait  string `json:"wait"`
+	Shape string `json:"shape"`
+}
+
+// Chat is what is kept of one chat between its turns. Encoded, it is the State of
+// botmesh.Run and botmesh.Outcome.
+type Chat struct {
+	// Position is nil while no flow waits.
+	Position *Position
+	// Values belong to plain handlers, by name.
+	Values map[string]json.RawMessage
+}
+
+type encodedChat struct {
+	Version  int                        `json:"v"`
+	Position *Position                  `json:"position,omitempty"`
+	Values   map[string]json.RawMessage `json:"values,omitempty"`
+}
+
+// Encode writes c, the same bytes for the same content; nil if there is nothing
+// to keep.
+func (c Chat) Encode() ([]byte, error) {
+	if c.Position == nil && len(c.Values) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(encodedChat{chatVersion, c.Position, c.Values})
+	if err != nil {
+		return nil, fmt.Errorf("flow: encoding a chat: %w", err)
+	}
+	return b, nil
+}
+
+// DecodeChat reads what [Chat.Encode] wrote; nothing at all is the zero Chat.
+func DecodeChat(b []byte) (Chat, error) {
+	if len(b) == 0 {
+		return Chat{}, nil
+	}
+	var e encodedChat
+	if err := json.Unmarshal(b, &e); err != nil {
+		return Chat{}, fmt.Errorf("flow: decoding a chat: %w", err)
+	}
+	if e.Version < 1 || e.Version > chatVersion {
+		return Chat{}, fmt.Errorf("flow: decoding a chat: version %d, want 1 to %d", e.Version, chatVersion)
+	}
+	return Chat{e.Position, e.Values}, nil
+}
+
+// Buttons of a question carry "~<asked>:<value>", asked in base 36.
+const mark = '~'
+
+func markButtons(rows [][]botmesh.Button, asked uint64) [][]botmesh.Button {
+	marked := make([][]botmesh.Button, len(rows))
+	for i, row := range rows {
+		marked[i] = make([]botmesh.Button, len(row))
+		for j, b := range row {
+			b.Payload = string(mark) + strconv.FormatUint(asked, 36) + ":" + b.Payload
+			marked[i][j] = b
+		}
+	}
+	return marked
+}
+
+// unmark splits a marked payload; ok is false if it carries no mark.
+func unmark(payload string) (asked uint64, value string, ok bool) {
+	if payload == "" || payload[0] != mark {
+		return 0, payload, false
+	}
+	head, value, found := strings.Cut(payload[1:], ":")
+	asked, err := strconv.ParseUint(head, 36, 64)
+	if !found || err != nil {
+		return 0, payload, false
+	}
+	return asked, value, true
+}
+
+// Stale reports whether r is the press of a button whose question is no longer
+// open, p being the chat's position or nil.
+func (p *Position) Stale(r botmesh.Record) bool {
+	if r.Type != botmesh.TypeCallback {
+		return false
+	}
+	asked, _, ok := unmark(r.Message.Payload)
+	return ok && (p == nil || p.Asked != asked)
+}

@@ -1,0 +1,81 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// Turn is one run of one record, as handlers see it: what came in, and what is
+// said back. It is for the goroutine of its handler alone, until that returns.
+//
+// The same record may be run several times. What a run says takes effect only
+// when the run has ended well, all at once, except [Turn.SendNow].
+type Turn struct {
+	ctx    context.Context
+	run    botmesh.Run
+	midway botmesh.Midway
+	sends  []botmesh.Send
+}
+
+// NewTurn makes the turn of a run. It is for those who run bots; handlers are
+// given theirs.
+func NewTurn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) *Turn {
+	return &Turn{ctx: ctx, run: run, midway: midway}
+}
+
+// Context ends when the run must stop: the chat went to another replica, the run
+// took too long, or the process drains. Its cause says which.
+func (t *Turn) Context() context.Context { return t.ctx }
+
+// Record is the event that this turn is about.
+func (t *Turn) Record() botmesh.Record { return t.run.Record }
+
+// Chat names the conversation.
+func (t *Turn) Chat() botmesh.ChatKey { return t.run.Record.Chat }
+
+// Text is what the user wrote or, of a pressed button, its payload.
+func (t *Turn) Text() string {
+	if t.run.Record.Type == botmesh.TypeCallback {
+		return t.run.Record.Message.Payload
+	}
+	return t.run.Record.Message.Text
+}
+
+// Now is the time of this run. Who decides by time uses it and not the clock, so
+// that a replay decides the same.
+func (t *Turn) Now() time.Time { return t.run.Now }
+
+// Try is 1 in a record's first run, and one more after each run that failed.
+func (t *Turn) Try() int { return t.run.Try }
+
+// Fence grows each time the chat changes hands. An outside resource that keeps
+// the highest it saw can refuse a replica that was overtaken.
+func (t *Turn) Fence() uint64 { return t.run.Fence }
+
+// Say sends a text when the run has ended well.
+func (t *Turn) Say(text string) { t.Send(botmesh.Send{Text: text}) }
+
+// Sayf is Say with the verbs of package fmt.
+func (t *Turn) Sayf(format string, args ...any) { t.Say(fmt.Sprintf(format, args...)) }
+
+// Send sends a message when the run has ended well. Messages keep their order.
+func (t *Turn) Send(s botmesh.Send) { t.sends = append(t.sends, s) }
+
+// SendNow sends a message at once ("one moment…"), before what was said with
+// Send. A repeated run skips as many SendNow calls as an earlier one committed,
+// whatever their text.
+//
+// On error the handler must return: the chat may belong to another replica.
+func (t *Turn) SendNow(s botmesh.Send) error {
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
+	}
+	return t.midway.SendNow(t.ctx, s)
+}
+
+// Sends are the messages said so far, in order, without those of SendNow.
+func (t *Turn) Sends() []botmesh.Send { return slices.Clone(t.sends) }
