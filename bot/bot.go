@@ -1,0 +1,136 @@
+package bot
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/botmesh-go/botmesh/flow"
+)
+
+// Handler handles a message. Its error fails the run: nothing it said or changed
+// takes effect, and the record is run again later.
+//
+// A handler may run several times for one message, until a run ends well. It must
+// not keep c, and must return soon after c.Context() ends.
+type Handler func(c *Context) error
+
+// ErrUsage is returned by the handler of a command whose arguments will not do.
+// The bot says how the command is used, and nothing else of the run is kept.
+var ErrUsage = errors.New("bot: the arguments will not do")
+
+// Bot is what an author registers. It is filled by one goroutine, and then safe
+// for concurrent use. The methods that fill it return it, so that they can be
+// chained.
+type Bot struct {
+	commands map[string]*command
+	usages   []string // in the order they were registered
+	flows    map[string]flow.Definition
+	words    map[string]flow.Definition // triggers that are no commands, in lower case
+	fallback Handler
+	texts    Texts
+	faults   []error
+}
+
+// command is what a command does: run a handler or begin a flow.
+type command struct {
+	usage   string
+	handler Handler
+	flow    flow.Definition
+}
+
+// cancel is the command that every bot has.
+const cancel = "/cancel"
+
+// New makes a bot that knows nothing but /cancel. What is wrong with what is
+// registered is told by Validate.
+func New() *Bot {
+	return &Bot{
+		commands: map[string]*command{},
+		flows:    map[string]flow.Definition{},
+		words:    map[string]flow.Definition{},
+		texts:    Texts{}.withDefaults(),
+	}
+}
+
+// Command runs handler when a user writes a command, in whatever case. The usage
+// is the command and, for people, its arguments: "/echo <text>".
+func (b *Bot) Command(usage string, handler Handler) *Bot {
+	if handler == nil {
+		b.fault("command %q has no handler", usage)
+	}
+	name, _, _ := strings.Cut(usage, " ")
+	b.add(name, &command{usage: usage, handler: handler})
+	return b
+}
+
+// Flow adds a flow, to begin at its triggers.
+func (b *Bot) Flow(f flow.Definition) *Bot {
+	if b.flows[f.Name()] != nil {
+		b.fault("flow %q is registered twice", f.Name())
+	}
+	b.flows[f.Name()] = f
+	for _, trigger := range f.Triggers() {
+		word := strings.ToLower(trigger)
+		switch {
+		case strings.HasPrefix(word, "/"):
+			b.add(word, &command{usage: trigger, flow: f})
+		case word == "" || word != strings.TrimSpace(word):
+			b.fault("trigger %q of flow %q is empty or has space around it", trigger, f.Name())
+		case b.words[word] != nil:
+			b.fault("trigger %q is registered twice", trigger)
+		default:
+			b.words[word] = f
+		}
+	}
+	return b
+}
+
+// Fallback handles what nothing else does. Without it that has no effect.
+func (b *Bot) Fallback(handler Handler) *Bot {
+	if b.fallback != nil {
+		b.fault("the fallback is registered twice")
+	}
+	b.fallback = handler
+	return b
+}
+
+// Texts replaces what the bot says by itself. Empty texts keep their default.
+func (b *Bot) Texts(t Texts) *Bot {
+	b.texts = t.withDefaults()
+	return b
+}
+
+// Commands are the usages of all commands, in the order they were registered,
+// /cancel last.
+func (b *Bot) Commands() []string { return append(slices.Clone(b.usages), cancel) }
+
+// Validate returns everything that is wrong with the bot and its flows, joined.
+// Turn may be called only if it returns nil.
+func (b *Bot) Validate() error {
+	faults := slices.Clone(b.faults)
+	for _, f := range b.flows {
+		faults = append(faults, f.Validate())
+	}
+	return errors.Join(faults...)
+}
+
+func (b *Bot) add(name string, c *command) {
+	name = strings.ToLower(name)
+	found, _, ok := parseCommand(name)
+	switch {
+	case !ok || found != name:
+		b.fault("command %q does not match /[a-z0-9_]{1,32}", name)
+	case name == cancel:
+		b.fault("command %q is the bot's own: use flow.OnCancel and bot.Texts", name)
+	case b.commands[name] != nil:
+		b.fault("command %q is registered twice", name)
+	}
+	b.commands[name] = c
+	b.usages = append(b.usages, c.usage)
+}
+
+func (b *Bot) fault(format string, args ...any) {
+	b.faults = append(b.faults, fmt.Errorf("bot: "+format, args...))
+}

@@ -1,0 +1,168 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/flow"
+)
+
+// Turn decides what a record does: from the chat's state to the next and to what
+// is said. It does no I/O, reads no clock and keeps nothing of the chat, so that a
+// run has the same outcome wherever it is repeated, as far as the handlers do.
+//
+// On error nothing is decided. It is [flow.ErrStranded] if the chat waits in a
+// flow that this bot can not go on with. A panic of a handler is not recovered.
+func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error) {
+	if typ := run.Record.Type; typ != botmesh.TypeMessage && typ != botmesh.TypeCallback {
+		return botmesh.Outcome{Ignored: true}, nil
+	}
+	chat, err := flow.DecodeChat(run.State)
+	if err != nil {
+		return botmesh.Outcome{}, fmt.Errorf("bot: reading the chat's state: %w", err)
+	}
+	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat}
+	var usage usageError
+	switch err := t.route(); {
+	case errors.Is(err, errIgnored):
+		return botmesh.Outcome{Ignored: true}, nil
+	case errors.As(err, &usage):
+		return botmesh.Outcome{State: run.State, Sends: []botmesh.Send{{Text: string(usage)}}}, nil
+	case err != nil:
+		return botmesh.Outcome{}, err
+	}
+	state, err := t.chat.Encode()
+	if err != nil {
+		return botmesh.Outcome{}, err
+	}
+	return botmesh.Outcome{State: state, Sends: t.Sends()}, nil
+}
+
+// errIgnored says that a record is nobody's.
+var errIgnored = errors.New("bot: nothing handles this")
+
+// usageError is what a user is told whose arguments will not do.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// turn is one run on its way through the bot. Its methods change chat only when
+// nothing can fail any more.
+type turn struct {
+	*flow.Turn
+	bot  *Bot
+	chat flow.Chat
+}
+
+func (t *turn) route() error {
+	waiting := t.chat.Position
+	if name, args, ok := parseCommand(t.Text()); ok {
+		return t.command(name, args)
+	}
+	if waiting.Stale(t.Record()) {
+		return t.expired()
+	}
+	if waiting != nil {
+		return t.move(func(f flow.Definition) (*flow.Position, error) { return f.Answer(t.Turn, *waiting) })
+	}
+	if f := t.bot.words[strings.ToLower(strings.TrimSpace(t.Text()))]; f != nil {
+		return t.start(f)
+	}
+	if t.bot.fallback == nil {
+		return errIgnored
+	}
+	return t.handle(t.bot.fallback, "")
+}
+
+func (t *turn) command(name, args string) error {
+	known := t.bot.commands[strings.ToLower(name)]
+	switch {
+	case strings.EqualFold(name, cancel):
+		return t.cancel()
+	case known == nil:
+		t.Say(fill(t.bot.texts.Unknown, "command", name))
+		return nil
+	case known.flow != nil:
+		return t.start(known.flow)
+	}
+	err := t.handle(known.handler, args)
+	if errors.Is(err, ErrUsage) {
+		return usageError(fill(t.bot.texts.Usage, "usage", known.usage))
+	}
+	return err
+}
+
+// handle runs a plain handler. An open question stays open.
+func (t *turn) handle(h Handler, args string) error {
+	c := &Context{Turn: t.Turn, bot: t.bot, args: args, values: newValues(t.chat.Values)}
+	if err := h(c); err != nil {
+		return err
+	}
+	all, err := c.values.encode()
+	if err != nil {
+		return err
+	}
+	t.chat.Values = all
+	return nil
+}
+
+// start begins a flow, in place of itself but of no other.
+func (t *turn) start(f flow.Definition) error {
+	if p := t.chat.Position; p != nil && p.Flow != f.Name() {
+		t.Say(fill(t.bot.texts.Busy, "flow", p.Flow))
+		return nil
+	}
+	p, err := f.Start(t.Turn)
+	if err != nil {
+		return err
+	}
+	t.chat.Position = p
+	return nil
+}
+
+// cancel ends the flow that waits. One that can not go on in this build ends too,
+// so that /cancel always leads out.
+func (t *turn) cancel() error {
+	p := t.chat.Position
+	if p == nil {
+		t.Say(t.bot.texts.NothingToCancel)
+		return nil
+	}
+	err := t.move(func(f flow.Definition) (*flow.Position, error) { return f.Cancel(t.Turn, *p) })
+	if errors.Is(err, flow.ErrStranded) {
+		t.chat.Position, err = nil, nil
+	}
+	if err == nil && len(t.Sends()) == 0 {
+		t.Say(t.bot.texts.Cancelled)
+	}
+	return err
+}
+
+// expired answers a button of an earlier question, and asks the open one again.
+func (t *turn) expired() error {
+	p := t.chat.Position
+	if p == nil {
+		t.Say(t.bot.texts.Expired)
+		return nil
+	}
+	return t.move(func(f flow.Definition) (*flow.Position, error) {
+		return f.AskAgain(t.Turn, *p, t.bot.texts.Expired)
+	})
+}
+
+// move lets the flow that waits go on.
+func (t *turn) move(on func(flow.Definition) (*flow.Position, error)) error {
+	f := t.bot.flows[t.chat.Position.Flow]
+	if f == nil {
+		return fmt.Errorf("%w: there is no flow %q", flow.ErrStranded, t.chat.Position.Flow)
+	}
+	p, err := on(f)
+	if err != nil {
+		return err
+	}
+	t.chat.Position = p
+	return nil
+}
