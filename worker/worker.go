@@ -1,0 +1,64 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/bot"
+)
+
+// Config is what a Worker needs.
+type Config struct {
+	// Bot is what is run. Required, and valid; nothing is registered with it any more.
+	Bot *bot.Bot
+	// Logger gets the stacks of panics. Defaults to none.
+	Logger *slog.Logger
+}
+
+// Worker runs the records of a bot. Safe for concurrent use.
+type Worker struct {
+	bot *bot.Bot
+	log *slog.Logger
+}
+
+// New makes a worker. The error names everything that is wrong with the bot.
+func New(cfg Config) (*Worker, error) {
+	if cfg.Bot == nil {
+		return nil, errors.New("worker: Config.Bot is missing")
+	}
+	if err := cfg.Bot.Validate(); err != nil {
+		return nil, fmt.Errorf("worker: the bot is not valid:\n%w", err)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Worker{bot: cfg.Bot, log: cfg.Logger}, nil
+}
+
+// errEnded is why a handler's context ends after its run.
+var errEnded = errors.New("worker: the run has ended")
+
+// Run runs one record and returns what the bot decided.
+//
+// On error nothing was decided: the run counts for nothing but what it committed
+// through m. If ctx has ended it is ctx's cause, whatever the handler returned;
+// if the handler panicked, a [PanicError]; else the handler's own error. Run
+// returns when the handler does; from then on the handler's context is ended.
+func (w *Worker) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (out botmesh.Outcome, err error) {
+	within, end := context.WithCancelCause(ctx)
+	defer end(errEnded)
+	defer func() {
+		if v := recover(); v != nil {
+			p := caught(v)
+			w.log.ErrorContext(ctx, "handler panicked", "chat", r.Record.Chat.String(), "seq", r.Record.Seq, "try", r.Try, "stack", p.Stack)
+			out, err = botmesh.Outcome{}, p
+		}
+		if ctx.Err() != nil {
+			out, err = botmesh.Outcome{}, fmt.Errorf("worker: run stopped: %w", context.Cause(ctx))
+		}
+	}()
+	return w.bot.Turn(within, r, m)
+}
