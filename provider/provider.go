@@ -23,11 +23,11 @@ type Receiver interface {
 	// ID is the provider's instance id: one account. It is in the webhook's path
 	// and in every chat key.
 	ID() string
-	// MaxBody bounds a webhook's body, in bytes.
+	// MaxBody bounds a webhook's body, in bytes. Not a byte more is read.
 	MaxBody() int64
 	// Verify checks that the platform sent this: a signature over the raw body, or
-	// a secret in a header, compared in constant time. It is called before Parse,
-	// and must not parse. An error means 401.
+	// a secret in a header, compared in constant time. It is called before Parse
+	// and must not parse. h holds the Host header too. An error means 401.
 	Verify(h http.Header, body []byte) error
 	// Parse turns a verified body into records, one per event, in order. An error
 	// means that the body is not what the platform sends at all (broken JSON): 4xx
@@ -37,11 +37,21 @@ type Receiver interface {
 	Parse(h http.Header, body []byte) ([]botmesh.Record, error)
 }
 
+// Answerer is implemented by a Receiver whose platform reads the body of a
+// successful answer.
+type Answerer interface {
+	// Answer is the JSON to answer body with, now that all its records are stored;
+	// nil for none. Nothing may depend on the platform acting on it.
+	Answer(body []byte) []byte
+}
+
 // Sender sends to a platform. Safe for concurrent use.
 type Sender interface {
 	ID() string
-	// Split cuts one send into parts that each fit one call. It is called once,
-	// before the send is committed; the parts are frozen from then on. It is pure.
+	// Split cuts one send into parts that each fit one call, in order, at least
+	// one. It is called once, before the send is committed; the parts are frozen
+	// from then on. It is pure. What no platform would take (an empty text) it
+	// leaves to Call to refuse.
 	Split(s botmesh.Send) []botmesh.Send
 	// Call makes one call for one part, without retrying. It honours the
 	// context's deadline.
