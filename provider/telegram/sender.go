@@ -1,0 +1,240 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/provider"
+)
+
+// DefaultAPI is the address of the Bot API.
+const DefaultAPI = "https://api.telegram.org"
+
+// maxPayload is the longest payload of a button, in bytes.
+const maxPayload = 64
+
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9:_-]{1,256}$`)
+
+// SenderConfig configures a [Sender].
+type SenderConfig struct {
+	// ID is the provider's instance id. Defaults to [ID].
+	ID string
+	// Token is the bot's token. Required. It is in the address of every call, and
+	// in no error.
+	Token string
+	// API is the base address of the Bot API. Defaults to [DefaultAPI].
+	API string
+	// Transport makes the calls. Defaults to one of the sender's own, which keeps
+	// up to 256 connections open between calls. A call lasts as long as its context.
+	Transport http.RoundTripper
+}
+
+// Sender sends to Telegram. Telegram recognises no repeated call, so a call
+// without an answer stays in doubt.
+type Sender struct {
+	id     string
+	token  string
+	url    string // of sendMessage, token included
+	client http.Client
+	close  func()
+}
+
+var _ provider.Sender = (*Sender)(nil)
+
+// NewSender makes a Sender. The error names everything that is wrong with cfg,
+// without the token.
+func NewSender(cfg SenderConfig) (*Sender, error) {
+	if cfg.ID == "" {
+		cfg.ID = ID
+	}
+	if cfg.API == "" {
+		cfg.API = DefaultAPI
+	}
+	var errs []error
+	if !botmesh.ValidName(cfg.ID) {
+		errs = append(errs, fmt.Errorf("telegram: id %q does not match [a-z0-9-]{1,32}", cfg.ID))
+	}
+	if !tokenForm.MatchString(cfg.Token) {
+		errs = append(errs, errors.New("telegram: the token is missing or has not the form of one"))
+	}
+	base, err := url.Parse(cfg.API)
+	if err != nil || (base.Scheme != "https" && base.Scheme != "http") || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
+		errs = append(errs, errors.New("telegram: the API address is not an http or https address"))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	s := &Sender{
+		id:    cfg.ID,
+		token: cfg.Token,
+		url:   strings.TrimRight(cfg.API, "/") + "/bot" + cfg.Token + "/sendMessage",
+		close: func() {},
+	}
+	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	s.client.Transport = cfg.Transport
+	if cfg.Transport == nil {
+		t := newTransport()
+		s.client.Transport, s.close = t, t.CloseIdleConnections
+	}
+	return s, nil
+}
+
+// newTransport is made for many calls at once to one host. It speaks HTTP/1.1: a
+// connection carries one call, so a broken one puts one call in doubt.
+func newTransport() *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 5 * time.Second,
+		MaxIdleConnsPerHost: 256,
+		IdleConnTimeout:     90 * time.Second,
+		Protocols:           &protocols,
+	}
+}
+
+// ID is the provider's instance id.
+func (s *Sender) ID() string { return s.id }
+
+// Close closes the idle connections of the sender's own transport.
+func (s *Sender) Close() { s.close() }
+
+// Call sends one message. It is made once; only the answer that a group has
+// become a supergroup, which is certainly no delivery, is followed to the new
+// chat.
+//
+// The error is made by [provider.Retry] for 429 (with Telegram's delay), when the
+// call was never written, and when the token or the address is wrong (401, 404,
+// any refusal that is not Telegram's): the message goes out once that is put
+// right. It is made by [provider.Permanent] for 400, 403 and what Telegram could
+// not take anyhow. All else leaves open whether the message was sent: a lost
+// answer, one that says nothing, and 5xx, which Telegram and the proxies before
+// it also give when they lost track of a call they took.
+func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
+	to, err := parseAddress(c.Chat.Chat)
+	if err != nil {
+		return provider.Sent{}, provider.Permanent(err)
+	}
+	keyboard, err := inlineKeyboard(c.Send.Buttons)
+	if err != nil {
+		return provider.Sent{}, provider.Permanent(err)
+	}
+	msg := outgoing{ChatID: to.chat, Topic: to.topic, Business: to.business, Text: c.Send.Text, Markup: keyboard}
+	a, err := s.post(ctx, msg)
+	if err == nil && a.Code == http.StatusBadRequest && a.Parameters.MigrateTo != 0 {
+		msg.ChatID = a.Parameters.MigrateTo
+		a, err = s.post(ctx, msg)
+	}
+	if err != nil {
+		return provider.Sent{}, err
+	}
+	return a.outcome()
+}
+
+// outgoing is a call of sendMessage.
+type outgoing struct {
+	Business string  `json:"business_connection_id,omitempty"`
+	ChatID   int64   `json:"chat_id"`
+	Topic    int64   `json:"message_thread_id,omitempty"`
+	Text     string  `json:"text"`
+	Markup   *markup `json:"reply_markup,omitempty"`
+}
+
+type markup struct {
+	Keyboard [][]button `json:"inline_keyboard"`
+}
+
+type button struct {
+	Text string `json:"text"`
+	Data string `json:"callback_data"`
+}
+
+// inlineKeyboard is nil if there are no buttons.
+func inlineKeyboard(rows [][]botmesh.Button) (*markup, error) {
+	var m markup
+	for _, row := range rows {
+		var out []button
+		for _, b := range row {
+			if b.Label == "" || b.Payload == "" || len(b.Payload) > maxPayload {
+				return nil, fmt.Errorf("telegram: a button needs a label and a payload of 1 to %d bytes, got %d", maxPayload, len(b.Payload))
+			}
+			out = append(out, button{Text: b.Label, Data: b.Payload})
+		}
+		if out != nil {
+			m.Keyboard = append(m.Keyboard, out)
+		}
+	}
+	if m.Keyboard == nil {
+		return nil, nil
+	}
+	return &m, nil
+}
+
+// post makes one call. Its error is one for the caller of [Sender.Call].
+func (s *Sender) post(ctx context.Context, msg outgoing) (answer, error) {
+	body, err := json.Marshal(msg)
+	if err != nil {
+		return answer{}, provider.Permanent(s.clean(err))
+	}
+	var taken atomic.Bool
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, &watched{bytes.NewReader(body), &taken})
+	if err != nil {
+		return answer{}, provider.Permanent(s.clean(err))
+	}
+	req.ContentLength = int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return &watched{bytes.NewReader(body), &taken}, nil }
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "botmesh")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		if err = s.clean(err); taken.Load() {
+			return answer{}, err
+		}
+		return answer{}, provider.Retry(err, 0) // no connection, or none in time
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return answer{}, s.clean(err)
+	}
+	return readAnswer(resp.StatusCode, resp.Header, data), nil
+}
+
+// watched is a call's body. A transport reads it when it is about to write the
+// call, so a call whose body was not read has certainly not left.
+type watched struct {
+	body  *bytes.Reader
+	taken *atomic.Bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	w.taken.Store(true)
+	return w.body.Read(p)
+}
+
+func (w *watched) Close() error { return nil }
+
+// clean takes the address, which holds the token, out of an error of net/http.
+func (s *Sender) clean(err error) error {
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		err = withURL.Err
+	}
+	if text := err.Error(); strings.Contains(text, s.token) {
+		return errors.New("telegram: calling sendMessage: " + strings.ReplaceAll(text, s.token, "<token>"))
+	}
+	return fmt.Errorf("telegram: calling sendMessage: %w", err)
+}
