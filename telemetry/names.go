@@ -54,6 +54,7 @@ var (
 	Deliveries    = counter("bot.outbox.deliveries", "Calls to a provider, by outcome: delivered, retry, permanent, unknown.")
 	InDoubt       = counter("bot.outbox.in_doubt", "Parts whose earlier call may have reached the provider.")
 	SendDuration  = seconds("bot.outbox.call.duration", "Time of one call to a provider.")
+	OutboxLatency = seconds("bot.outbox.latency", "Time from a letter's commit to the platform's answer to its last part.")
 	OutboxSurplus = counter("bot.outbox.surplus", "Letters found where the checkpoint did not expect one.")
 )
 

@@ -1,0 +1,157 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/provider"
+)
+
+// deliver calls p and the parts after it that are at hand, until something else
+// than a delivery comes of one. While the next part is called the receipt of the
+// one before is written: never more than one is outstanding, and only a delivered
+// one, so that what comes of a part is known before a later one can overtake it.
+func (d *Delivery) deliver(p part) error {
+	if d.o.holds(d.c.chat.Provider) && p.Doubt == 0 {
+		d.c.owe(entry{Kind: kindAttempt, position: p.position, Calls: 1})
+		if err := d.c.pay(d.hard); err != nil || !d.c.mayCall() {
+			return err
+		}
+	}
+	var paying chan error
+	for {
+		e := d.handle(d.t.span.of(d, p), p)
+		var err error
+		if paying != nil {
+			err = <-paying
+		}
+		if errors.Is(err, errTaken) {
+			return err
+		}
+		d.c.owe(e)
+		next, ok := d.following(p, e)
+		if err != nil || !ok {
+			return errors.Join(err, d.c.pay(d.hard))
+		}
+		paying = make(chan error, 1)
+		go func() { paying <- d.c.pay(d.hard) }()
+		p = next
+	}
+}
+
+// following is the part to call while e, the receipt of p, is being written.
+func (d *Delivery) following(p part, e entry) (part, bool) {
+	if e.Free || e.Receipt == nil || e.Receipt.Result != botmesh.ResultDelivered || e.Calls < ahead || !d.c.mayCall() {
+		return part{}, false
+	}
+	if !p.last() {
+		return part{p.place, p.index + 1, e.position}, true
+	}
+	pl, ok := d.fromMemory(p.seq)
+	return part{pl, 0, e.position}, ok
+}
+
+// handle calls the platform, unless the part is to be held, and returns the entry
+// that says what came of it. It touches nothing of the chain, to which a receipt
+// may be written meanwhile.
+func (d *Delivery) handle(ctx context.Context, p part) entry {
+	holds, doubt := d.o.holds(d.c.chat.Provider), p.Doubt > 0
+	if holds && doubt {
+		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true})
+	}
+	sent, err := d.o.call(ctx, p)
+	switch {
+	case err == nil:
+		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultDelivered, ProviderID: sent.MessageID})
+	case provider.IsPermanent(err):
+		return d.bury(ctx, p, err, doubt)
+	case provider.InDoubt(err) && !d.o.recognises(d.c.chat.Provider):
+		d.o.countDoubt(ctx, d.c.chat, 1)
+		if holds {
+			return d.settled(p, botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true, Error: clip(err)})
+		}
+		doubt = true
+	}
+	return d.putOff(ctx, p, err, doubt)
+}
+
+// settled is the receipt of p. It is free if p is the last there is to call.
+func (d *Delivery) settled(p part, r botmesh.Receipt) entry {
+	r.Part, r.Attempts, r.At = p.of().ID, p.Tries+1, d.o.now().wall.UTC()
+	r.InDoubt = r.InDoubt || p.Doubt > 0 && !d.o.recognises(d.c.chat.Provider)
+	if p.last() {
+		d.o.countLatency(d.hard, p)
+	}
+	e := entry{Kind: kindReceipt, position: p.after(p.seq, p.last()), Receipt: &r}
+	if d.soft.Err() != nil || p.last() && d.target() <= p.seq {
+		e.Free = true
+	} else {
+		e.Calls = d.c.mayBeCalled()
+	}
+	return e
+}
+
+// putOff leaves p for a later call, by whoever has the chat then. A letter that
+// would be too old by then is dead.
+func (d *Delivery) putOff(ctx context.Context, p part, err error, doubt bool) entry {
+	after, _ := provider.RetryAfter(err)
+	if after <= 0 {
+		after = d.o.retryAfter(p.Tries)
+	}
+	until := d.o.now().wall.Add(after)
+	if until.Sub(p.letter.At) > d.o.cfg.GiveUp {
+		return d.bury(ctx, p, fmt.Errorf("given up after %v: %w", d.o.cfg.GiveUp, err), doubt)
+	}
+	d.o.cfg.Logger.InfoContext(ctx, "part put off", "chat", d.c.chat.String(), "part", p.of().ID, "attempt", p.Tries+1, "after", after, "err", err)
+	return entry{Kind: kindRetry, Free: true, position: p.putOff(until, doubt)}
+}
+
+// bury sets p aside and then says so: a crash in between sets it aside again. It
+// takes no longer than the ownership lasts.
+func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entry {
+	if d.o.cfg.Dead != nil {
+		ctx, cancel := context.WithTimeout(ctx, d.o.callTimeout())
+		defer cancel()
+		err := d.o.cfg.Dead(ctx, DeadSend{
+			Chat: d.c.chat, Letter: p.letter.ID, Epoch: d.o.epoch, Seq: p.seq, Part: p.of(),
+			Tries: p.Tries + 1, InDoubt: doubt, Error: clip(why), Trace: p.letter.Trace,
+		})
+		if err != nil {
+			d.o.cfg.Logger.ErrorContext(ctx, "dead letter not written, the part is put off", "chat", d.c.chat.String(), "part", p.of().ID, "err", err)
+			until := d.o.now().wall.Add(d.o.retryAfter(p.Tries))
+			return entry{Kind: kindRetry, Free: true, position: p.putOff(until, doubt)}
+		}
+	}
+	d.o.cfg.Logger.WarnContext(ctx, "part set aside", "chat", d.c.chat.String(), "part", p.of().ID, "attempt", p.Tries+1, "err", why)
+	return d.settled(p, botmesh.Receipt{Result: botmesh.ResultPermanent, InDoubt: doubt, Error: clip(why)})
+}
+
+// call makes one call to the platform. A sender that panics leaves the part in
+// doubt.
+func (o *Outbox) call(ctx context.Context, p part) (sent provider.Sent, err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.callTimeout())
+	defer cancel()
+	ctx, done := callSpan(ctx, p)
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("outbox: the sender panicked: %v", r)
+		}
+		done(err)
+	}()
+	return o.senders[p.letter.Chat.Provider].Call(ctx, provider.Call{Part: p.of().ID, Chat: p.letter.Chat, Send: p.of().Send})
+}
+
+// callTimeout bounds a call to the platform.
+func (o *Outbox) callTimeout() time.Duration { return o.cfg.Hold / 3 }
+
+// recognises reports whether a provider's platform knows a repeated call.
+func (o *Outbox) recognises(id string) bool {
+	s, ok := o.senders[id].(provider.Idempotent)
+	return ok && s.IdempotentCalls()
+}
+
+// holds reports whether a provider's parts in doubt are held.
+func (o *Outbox) holds(id string) bool { return o.cfg.InDoubt[id] == Hold && !o.recognises(id) }
