@@ -81,8 +81,8 @@ type Journal struct {
 
 // Open reads the journal's epoch from its stream.
 //
-// It fails with botmesh.ErrNotFound if there is no such stream, and with
-// botmesh.ErrRefused if nobody could answer.
+// It fails with botmesh.ErrRefused if there is no such stream or nobody could
+// answer just now.
 func Open(ctx context.Context, cfg Config) (*Journal, error) {
 	if err := cfg.validate(true); err != nil {
 		return nil, err

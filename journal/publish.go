@@ -17,13 +17,8 @@ import (
 	"github.com/botmesh-go/botmesh/telemetry"
 )
 
-const (
-	// publishTry bounds one try, so that a webhook's 1.5 s hold a second one when
-	// an answer got lost.
-	publishTry = 700 * time.Millisecond
-	// parallelPublishes bounds how many chats PublishAll serves at once.
-	parallelPublishes = 64
-)
+// parallelPublishes bounds how many chats PublishAll serves at once.
+const parallelPublishes = 64
 
 // Publisher journals records. It looks at nothing but the answers to its own
 // publishes, so that a process that may only publish can have one. Safe for
@@ -129,15 +124,14 @@ func (p *Publisher) PublishAll(ctx context.Context, records []botmesh.Record) ([
 }
 
 // settle repeats a write that may be repeated until its outcome is certain: done
-// (nil), in conflict, never possible, or ctx ended. Once a try's outcome was
-// unknown and none was done, so is the whole.
+// (nil), never possible, or ctx ended. Once a try's outcome was unknown and none
+// was done, so is the whole. A lost connection fails a try at once; a server that
+// is silent takes as long as the stream waits for it.
 func settle(ctx context.Context, write func(context.Context) error) error {
 	var last error
 	unknown := false
 	try := func() error {
-		try, cancel := context.WithTimeout(ctx, publishTry)
-		defer cancel()
-		last = write(try)
+		last = write(ctx)
 		unknown = unknown || errors.Is(last, botmesh.ErrUnknown)
 		if errors.Is(last, botmesh.ErrUnknown) || errors.Is(last, botmesh.ErrRefused) && !errors.Is(last, botmesh.ErrTooLarge) {
 			return last

@@ -17,7 +17,8 @@ const (
 // Sizing says how large and how safe the journal's streams are.
 type Sizing struct {
 	Bot string
-	// Replicas is how many servers keep each message. Defaults to 1.
+	// Replicas is how many servers keep each message. Zero is decided when a stream
+	// is made.
 	Replicas int
 	// Retention is how long a record is kept. Defaults to seven days.
 	Retention time.Duration
@@ -33,7 +34,6 @@ type Sizing struct {
 // it is to hold, can not be had on a stream that refuses when full. Dead letters
 // are refused rather than dropped should the account run full.
 func Streams(s Sizing) []jetstream.StreamConfig {
-	replicas := cmp.Or(s.Replicas, 1)
 	retention := cmp.Or(s.Retention, DefaultRetention)
 	inbox := jetstream.StreamConfig{
 		Name:              InboxStream(s.Bot),
@@ -42,12 +42,13 @@ func Streams(s Sizing) []jetstream.StreamConfig {
 		Retention:         jetstream.LimitsPolicy,
 		Storage:           jetstream.FileStorage,
 		Discard:           jetstream.DiscardOld,
-		Replicas:          replicas,
+		Replicas:          s.Replicas,
 		MaxAge:            retention,
 		Duplicates:        min(cmp.Or(s.Duplicates, DefaultDuplicates), retention),
 		AllowDirect:       true,
 		AllowMsgTTL:       true,
 		AllowMsgSchedules: true,
+		AllowRollup:       true, // the server wants it for schedules
 		Metadata:          map[string]string{epochKey: ""},
 	}
 	dead := jetstream.StreamConfig{
@@ -57,7 +58,7 @@ func Streams(s Sizing) []jetstream.StreamConfig {
 		Retention:   jetstream.LimitsPolicy,
 		Storage:     jetstream.FileStorage,
 		Discard:     jetstream.DiscardNew,
-		Replicas:    replicas,
+		Replicas:    s.Replicas,
 		MaxAge:      deadRetention,
 		AllowDirect: true,
 	}
