@@ -1,0 +1,236 @@
+package dispatcher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/telemetry"
+)
+
+// maxEffects bounds the letter that a checkpoint carries, in bytes of JSON.
+const maxEffects = 256 << 10
+
+// maxError bounds the error text that a checkpoint carries, in bytes.
+const maxError = 1 << 10
+
+// apply commits what a run decided, and flushes it. A crash before the write
+// leaves the record to be run again; one after it leaves effects that the next
+// holder, or whoever gets the nudge, flushes.
+func (h *hold) apply(ctx context.Context, r botmesh.Record, o botmesh.Outcome) error {
+	next := h.past(r)
+	next.State = o.State
+	if len(o.Sends) > 0 {
+		letter, err := h.letter(ctx, botmesh.LetterID(h.chat, r.Epoch, r.Seq), o.Sends)
+		if err != nil {
+			return &failedError{err}
+		}
+		next.Effects = letter
+	}
+	if err := h.failIfTooLarge(h.commit(ctx, next)); err != nil {
+		return err
+	}
+	return h.confirm(ctx)
+}
+
+// letter makes the effects that hold one letter.
+func (h *hold) letter(ctx context.Context, id string, sends []botmesh.Send) (*checkpoint.Effects, error) {
+	now := time.Now()
+	letter, err := h.d.cfg.Outbox.Letter(id, h.chat, sends, now, telemetry.Inject(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if b, err := json.Marshal(letter); err != nil || len(b) > maxEffects {
+		return nil, fmt.Errorf("%w: the sends of one record are %d bytes, want at most %d (%v)", botmesh.ErrTooLarge, len(b), maxEffects, err)
+	}
+	return &checkpoint.Effects{At: now, Letter: &letter}, nil
+}
+
+// past returns the checkpoint with its cursor after r and nothing left of r's tries.
+func (h *hold) past(r botmesh.Record) checkpoint.Checkpoint {
+	next := h.cp
+	next.Cursor, next.CursorAt = r.Seq, r.Stored
+	next.During, next.Tries, next.Claim, next.Effects = nil, nil, nil, nil
+	if r.ID != "" {
+		next.Recent = h.cp.Recent.With(r.ID)
+	}
+	return next
+}
+
+// commit writes a checkpoint that moved its cursor. If it holds no conversation
+// it goes when nothing can refer to it any more: its records and letters are
+// gone by then, and effects of that age count as flushed.
+func (h *hold) commit(ctx context.Context, next checkpoint.Checkpoint) error {
+	var ttl time.Duration
+	if len(next.State) == 0 {
+		ttl = 2 * h.d.cfg.Retention
+	}
+	return h.write(ctx, next, ttl)
+}
+
+// skip passes a record that has no effect. The cursor moves in memory, and in
+// the store with the next write.
+func (h *hold) skip(r botmesh.Record) error {
+	next := h.past(r)
+	if h.cp.During != nil || h.cp.Tries != nil || h.cp.Claim != nil {
+		return h.commit(h.ctx, next)
+	}
+	next.Recent, next.Effects = h.cp.Recent, h.cp.Effects
+	h.cp = next
+	if h.lazy++; h.lazy >= lazyCursor {
+		return h.writeCursor()
+	}
+	return nil
+}
+
+// writeCursor stores a cursor that moved in memory only.
+func (h *hold) writeCursor() error {
+	if h.lazy == 0 {
+		return nil
+	}
+	next := h.cp
+	next.Effects = nil
+	return h.commit(h.ctx, next)
+}
+
+// setRecordAside moves the chat past a record that can not be applied. The dead
+// letter is an effect of the commit, so that it is neither lost nor doubled.
+func (h *hold) setRecordAside(r botmesh.Record, tries int, cause error) error {
+	next := h.past(r)
+	next.Effects = &checkpoint.Effects{At: time.Now(), Dead: &checkpoint.Dead{
+		Seq: r.Seq, Epoch: r.Epoch, Tries: tries, Error: shorten(cause.Error()),
+	}}
+	h.d.log.ErrorContext(h.ctx, "record set aside", "chat", h.key, "seq", r.Seq, "attempt", tries, "err", firstLine(cause))
+	if err := h.commit(h.ctx, next); err != nil {
+		return err
+	}
+	return h.confirm(h.ctx)
+}
+
+// setAside puts a dead letter of this chat into its stream. A repetition is done at once.
+func (l *lane) setAside(ctx context.Context, dead checkpoint.Dead) error {
+	return l.d.cfg.Journal.SetAside(ctx, journal.Dead{
+		Chat: l.chat, Epoch: dead.Epoch, Seq: dead.Seq, Tries: dead.Tries, Error: dead.Error,
+	})
+}
+
+// noteTry stores that a run failed, and when the record may be run again,
+// wherever that is.
+func (h *hold) noteTry(r botmesh.Record, tries checkpoint.Tries, cause error) error {
+	tries.N++
+	wait := h.d.cfg.Backoff << (tries.N - 1)
+	tries.NotBefore, tries.Error = time.Now().Add(wait), shorten(cause.Error())
+	h.d.log.WarnContext(h.ctx, "run failed, will be tried again", "chat", h.key, "seq", r.Seq, "attempt", tries.N, "after", wait, "err", firstLine(cause))
+	telemetry.TurnRetries.Add(h.ctx, 1)
+	next := h.cp
+	next.Tries, next.Effects = &tries, nil
+	return h.write(h.ctx, next, 0)
+}
+
+// claim marks a record that is about to run under a turn whose previous holder
+// did not give it up, and counts a death if that holder is gone. The write also
+// makes whatever that holder still commits fail early.
+//
+// A coordinator that lost its memory knows no previous holder: there a nudge that
+// came before is the sign, and the claim of the last one who ran tells whether it died.
+func (h *hold) claim(r botmesh.Record) error {
+	if h.claimed {
+		return nil
+	}
+	prev, tries := h.turn.Previous(), h.tries(r)
+	suspect := prev.Incarnation
+	switch {
+	case prev.Released:
+		h.claimed = true
+		return nil
+	case suspect == "" && (h.first.Seq != r.Seq || h.first.Delivered < 2):
+		h.claimed = true
+		return nil
+	case suspect == "" && h.cp.Claim != nil && time.Since(h.cp.Claim.At) > h.d.cfg.Lease:
+		suspect = h.cp.Claim.Incarnation
+	}
+	if suspect != "" && suspect != h.d.cfg.Coordinator.Incarnation() {
+		alive, err := h.d.cfg.Coordinator.Alive(h.ctx, suspect)
+		if err != nil {
+			return chatError("look for the last holder of", h.chat, err)
+		}
+		if !alive {
+			tries.Deaths++
+			telemetry.Deaths.Add(h.ctx, 1)
+			h.d.log.WarnContext(h.ctx, "the last holder died during a turn", "chat", h.key, "seq", r.Seq, "owner", suspect)
+		}
+	}
+	next := h.cp
+	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now()}
+	next.Tries, next.Effects = &tries, nil
+	if err := h.write(h.ctx, next, 0); err != nil {
+		return err
+	}
+	h.claimed = true
+	return nil
+}
+
+// write replaces the checkpoint. It is sent only when every effect of the one it
+// replaces is confirmed, and not by a replica that knows its turn is lost.
+//
+// botmesh.ErrConflict: another replica wrote. botmesh.ErrUnknown: the turn ended
+// before the answer; who holds the chat next finds out.
+func (h *hold) write(ctx context.Context, next checkpoint.Checkpoint, ttl time.Duration) error {
+	if err := h.confirm(h.ctx); err != nil {
+		return err
+	}
+	if h.turn.Context().Err() != nil {
+		telemetry.Conflicts.Add(ctx, 1, reason("lease lost"))
+		return context.Cause(h.turn.Context())
+	}
+	next.Fence, next.Deploy = h.fence, max(h.d.cfg.Deploy, h.cp.Deploy)
+	next.Epoch, next.Out, next.OutEpoch = h.d.cfg.Journal.Epoch(), h.out, h.d.cfg.Outbox.Epoch()
+	value, err := next.Encode()
+	if err != nil {
+		return &failedError{err}
+	}
+	ctx, span := telemetry.Tracer().Start(ctx, telemetry.SpanCheckpoint)
+	defer span.End()
+	nonce := h.d.nonce.next()
+	// A lost turn ends the wait for an answer; a run that was cut off does not: the
+	// write may be there.
+	swapCtx := trace.ContextWithSpan(h.ctx, span)
+	err = insist(h.ctx, func() error {
+		row, err := h.d.cfg.Store.Swap(swapCtx, h.key, h.row, value, nonce, ttl)
+		if err == nil {
+			h.row = row
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, botmesh.ErrConflict):
+		telemetry.Conflicts.Add(ctx, 1, reason("superseded"))
+		return err
+	case err != nil:
+		return err
+	}
+	span.SetAttributes(telemetry.KeyRevision.Int64(int64(h.row.Revision)))
+	h.cp, h.committed, h.lazy = next, next.Cursor, 0
+	h.own, h.flushed = true, next.Effects == nil
+	return nil
+}
+
+func shorten(s string) string { return s[:min(len(s), maxError)] }
+
+// firstLine leaves a panic's stack to the dead letter.
+func firstLine(err error) string {
+	s := err.Error()
+	for i := range len(s) {
+		if s[i] == '\n' {
+			return s[:i]
+		}
+	}
+	return s
+}

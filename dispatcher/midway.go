@@ -1,0 +1,99 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
+)
+
+// midway passes what a run asks for to the lane's goroutine, which alone writes
+// the chat. After seal nothing passes: a run that was left behind finds its turn lost.
+type midway struct {
+	requests chan request
+	sealed   chan struct{}
+	once     sync.Once
+}
+
+type request struct {
+	kept   []byte        // to keep, if send is nil
+	send   *botmesh.Send // to send now
+	answer chan error
+}
+
+func newMidway() *midway {
+	return &midway{requests: make(chan request), sealed: make(chan struct{})}
+}
+
+func (m *midway) seal() { m.once.Do(func() { close(m.sealed) }) }
+
+func (m *midway) ask(ctx context.Context, q request) error {
+	q.answer = make(chan error, 1)
+	select {
+	case m.requests <- q:
+	case <-m.sealed:
+		return botmesh.ErrLeaseLost
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return <-q.answer // the lane always answers what it took
+}
+
+// Keep implements [botmesh.Midway].
+func (m *midway) Keep(ctx context.Context, kept []byte) error {
+	return m.ask(ctx, request{kept: kept})
+}
+
+// SendNow implements [botmesh.Midway].
+func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
+	return m.ask(ctx, request{send: &s})
+}
+
+// during returns what earlier runs of a record kept.
+func (h *hold) during(r botmesh.Record) checkpoint.During {
+	if d := h.cp.During; d != nil && d.Record == r.Seq && d.Epoch == r.Epoch {
+		return *d
+	}
+	return checkpoint.During{Record: r.Seq, Epoch: r.Epoch}
+}
+
+// midway does what a run asks for: a commit that keeps the cursor and names the
+// record, so that the record is run again against it. eager counts the sends of
+// this run.
+func (h *hold) midway(ctx context.Context, r botmesh.Record, q request, eager *int) error {
+	next, during := h.cp, h.during(r)
+	if q.send == nil {
+		during.Kept = q.kept
+		next.During, next.Effects = &during, nil
+		return h.failIfTooLarge(h.write(ctx, next, 0))
+	}
+	*eager++
+	if *eager <= during.Eager {
+		return nil // sent by an earlier run of this record, whatever it said then
+	}
+	letter, err := h.letter(ctx, botmesh.EagerLetterID(h.chat, r.Epoch, r.Seq, during.Eager), []botmesh.Send{*q.send})
+	if err != nil {
+		return &failedError{err}
+	}
+	during.Eager++
+	next.During, next.Effects = &during, letter
+	// A crash after this write, before the letter is in the outbox: the record is
+	// run again, and whoever holds the chat flushes this checkpoint first.
+	if err := h.failIfTooLarge(h.write(ctx, next, 0)); err != nil {
+		return err
+	}
+	return h.confirm(trace.ContextWithSpan(h.ctx, trace.SpanFromContext(ctx)))
+}
+
+// failIfTooLarge makes a write that was refused for its size a failed try of the
+// record: it would be refused for ever.
+func (h *hold) failIfTooLarge(err error) error {
+	if errors.Is(err, botmesh.ErrTooLarge) {
+		return &failedError{err}
+	}
+	return err
+}

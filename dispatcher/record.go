@@ -1,0 +1,200 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/telemetry"
+)
+
+// record brings one record to its end: applied, without effect, or set aside. A
+// failed run is run again here, under the same turn.
+func (h *hold) record(e journal.Entry) error {
+	if errors.Is(e.Err, journal.ErrNewer) {
+		return &laterError{time.Now().Add(h.d.cfg.Lease), e.Err.Error()}
+	}
+	if e.Err != nil {
+		return h.setRecordAside(e.Record, 0, e.Err)
+	}
+	if h.cp.Recent.Has(e.Record.ID) {
+		telemetry.DuplicatesIn.Add(h.ctx, 1)
+		return h.skip(e.Record)
+	}
+	if err := h.claim(e.Record); err != nil {
+		return err
+	}
+	for {
+		tries := h.tries(e.Record)
+		if err := h.backOff(tries.NotBefore); err != nil {
+			return err
+		}
+		err := h.attempt(e.Record, tries)
+		var failed *failedError
+		switch {
+		case err == nil:
+			return nil
+		case !errors.As(err, &failed):
+			return err
+		case tries.N+1 >= h.d.cfg.Tries:
+			return h.setRecordAside(e.Record, tries.N+1, failed.err)
+		}
+		if err := h.noteTry(e.Record, tries, failed.err); err != nil {
+			return err
+		}
+	}
+}
+
+// failedError is a failed try of a record, of which everything else is not: a
+// lost turn, a drain, an engine that is away.
+type failedError struct{ err error }
+
+func (e *failedError) Error() string { return e.err.Error() }
+func (e *failedError) Unwrap() error { return e.err }
+
+// tries returns what is known of earlier runs of a record.
+func (h *hold) tries(r botmesh.Record) checkpoint.Tries {
+	if t := h.cp.Tries; t != nil && t.Record == r.Seq && t.Epoch == r.Epoch {
+		return *t
+	}
+	return checkpoint.Tries{Record: r.Seq, Epoch: r.Epoch}
+}
+
+// backOff waits until a record may be run again, holding the turn but no slot.
+func (h *hold) backOff(until time.Time) error {
+	wait := time.Until(until)
+	if wait <= 0 {
+		return nil
+	}
+	h.slot.give()
+	h.enter(PhaseBackoff, h.fence)
+	ctx, cancel := context.WithCancel(h.ctx)
+	defer cancel()
+	defer context.AfterFunc(h.d.soft, cancel)()
+	if !pause(ctx, wait) {
+		if h.ctx.Err() != nil {
+			return context.Cause(h.ctx)
+		}
+		return &laterError{until, "draining"}
+	}
+	return h.slot.take(h.ctx, true)
+}
+
+// attempt runs a record once and applies what it decided.
+func (h *hold) attempt(r botmesh.Record, tries checkpoint.Tries) error {
+	ctx, span := telemetry.Tracer().Start(telemetry.Extract(h.ctx, r.Trace), telemetry.SpanTurn,
+		trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(telemetry.KeyProvider.String(r.Chat.Provider), telemetry.KeyChat.String(r.Chat.String()),
+			telemetry.KeyType.String(string(r.Type)), telemetry.KeySeq.Int64(int64(r.Seq)),
+			telemetry.KeyFence.Int64(int64(h.fence)), telemetry.KeyTry.Int(tries.N+1)))
+	defer span.End()
+	began, result := time.Now(), "applied"
+	outcome, err := h.run(ctx, r, tries)
+	telemetry.TurnDuration.Record(ctx, time.Since(began).Seconds())
+	switch {
+	case err != nil:
+		result = "failed"
+	case outcome.Ignored:
+		result = "ignored"
+		err = h.skip(r)
+	default:
+		err = h.apply(ctx, r, outcome)
+	}
+	if err != nil {
+		span.SetStatus(codes.Error, "not applied")
+	}
+	telemetry.Turns.Add(ctx, 1, metric.WithAttributes(telemetry.KeyOutcome.String(result)))
+	return err
+}
+
+// run hands a record to the Runner, for at most Settle. An error of the Runner is
+// a failedError. A run that does not heed the end of its context is left behind:
+// what it still does has no effect.
+func (h *hold) run(ctx context.Context, r botmesh.Record, tries checkpoint.Tries) (botmesh.Outcome, error) {
+	h.enter(PhaseRunning, h.fence)
+	defer h.enter(PhaseHolding, h.fence)
+	ctx, cancel := context.WithTimeoutCause(ctx, h.d.cfg.Settle, &botmesh.LeaseLostError{Key: h.key, Reason: botmesh.LossSettled})
+	defer cancel()
+	m := newMidway()
+	defer m.seal()
+	ended := h.d.start(ctx, botmesh.Run{
+		Record: r, State: h.cp.State, Kept: h.during(r).Kept, Try: tries.N + 1, Fence: h.fence, Now: time.Now(),
+	}, m)
+	eager := 0
+	for {
+		select {
+		case q := <-m.requests:
+			err := h.midway(ctx, r, q, &eager)
+			if err != nil && !errors.As(err, new(*failedError)) {
+				m.seal() // the chat is another's, or its commit hangs: nothing more of this run
+				q.answer <- err
+				return botmesh.Outcome{}, err
+			}
+			q.answer <- err
+		case res := <-ended:
+			switch {
+			case h.ctx.Err() != nil:
+				return botmesh.Outcome{}, context.Cause(h.ctx)
+			case res.err != nil:
+				return botmesh.Outcome{}, &failedError{res.err}
+			}
+			return res.outcome, nil
+		case <-ctx.Done():
+			m.seal()
+			return botmesh.Outcome{}, h.cutOff(ctx, ended)
+		}
+	}
+}
+
+type result struct {
+	outcome botmesh.Outcome
+	err     error
+}
+
+// start calls the Runner in a goroutine of its own, so that one that hangs can be
+// left behind. The channel takes its result without a reader.
+func (d *Dispatcher) start(ctx context.Context, r botmesh.Run, m botmesh.Midway) <-chan result {
+	ended := make(chan result, 1)
+	go func() {
+		var res result
+		defer func() {
+			if p := recover(); p != nil {
+				res.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+			ended <- res
+		}()
+		res.outcome, res.err = d.cfg.Runner.Run(ctx, r, m)
+	}()
+	return ended
+}
+
+// cutOff gives a run whose context ended a moment to return, and says why it was cut.
+func (h *hold) cutOff(ctx context.Context, ended <-chan result) error {
+	grace := time.NewTimer(h.d.cfg.Lease / 10)
+	defer grace.Stop()
+	select {
+	case <-ended:
+	case <-grace.C:
+		h.d.log.ErrorContext(ctx, "a run goes on after its context ended, it is left behind without effect", "chat", h.key)
+	}
+	if h.ctx.Err() != nil {
+		return context.Cause(h.ctx)
+	}
+	telemetry.LeasesLost.Add(ctx, 1, reason(string(botmesh.LossSettled)))
+	return &failedError{context.Cause(ctx)}
+}
+
+// reason labels a metric.
+func reason(r string) metric.MeasurementOption {
+	return metric.WithAttributes(attribute.String(string(telemetry.KeyReason), r))
+}

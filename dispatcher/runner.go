@@ -1,0 +1,20 @@
+package dispatcher
+
+import (
+	"context"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// Runner decides what a record does. Package worker holds the one of a bot.
+type Runner interface {
+	// Run handles one record and says what follows from it. It may be called again
+	// with the same record, here or on another replica, until an Outcome of it is
+	// committed; what it decides may differ each time.
+	//
+	// An error is a failed try: the record is run again after a pause, and set
+	// aside when its tries are used up. The context ends when the turn is lost or
+	// the run took longer than Settle; a run that goes on all the same is
+	// cut off, and what it does later has no effect.
+	Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error)
+}
