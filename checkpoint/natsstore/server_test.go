@@ -1,0 +1,35 @@
+package natsstore_test
+
+import (
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/checkpoint/checkpointtest"
+	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/internal/jet"
+)
+
+var bots atomic.Int64
+
+// newStore makes a bucket of its own.
+func newStore(t testing.TB, c *jet.Conn, replicas int) (s *natsstore.Store, bot string) {
+	t.Helper()
+	bot = "b" + strconv.FormatInt(bots.Add(1), 10)
+	cfg := natsstore.Stream(bot, replicas)
+	if _, err := c.JetStream().CreateStream(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	return natsstore.New(c.Stream(cfg.Name), bot), bot
+}
+
+func onServer(c *jet.Conn, replicas int) checkpointtest.Backend {
+	return checkpointtest.Backend{
+		New: func(t testing.TB) checkpoint.Store {
+			s, _ := newStore(t, c, replicas)
+			return s
+		},
+		TooLarge: tooLarge,
+	}
+}
