@@ -3,7 +3,7 @@ package flow
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
+	"fmt"
 
 	"github.com/botmesh-go/botmesh"
 )
@@ -131,8 +131,8 @@ func promptFunc[S any](prompt any) func(S) string {
 	return func(S) string { return prompt.(string) }
 }
 
-// fingerprint is a short name for some lines of text.
-func fingerprint(lines ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+// fingerprint is a short name for a list of words, which has no other of the same.
+func fingerprint(words ...string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", words))
 	return hex.EncodeToString(sum[:6])
 }

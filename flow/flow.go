@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/botmesh-go/botmesh"
@@ -141,10 +140,10 @@ func (*Flow[S]) sealed() {}
 // fingerprint is that of the whole flow: name, state and every step with its ways
 // on. Wording, order and code are not in it.
 func (f *Flow[S]) fingerprint() string {
-	lines := []string{f.name, f.schema}
+	words := []string{f.name, f.schema}
 	for _, id := range slices.Sorted(maps.Keys(f.steps)) {
 		s := f.steps[id]
-		lines = append(lines, s.wait+" -> "+strings.Join(slices.Sorted(slices.Values(s.to)), ","))
+		words = append(words, fingerprint(append([]string{s.wait}, slices.Sorted(slices.Values(s.to))...)...))
 	}
-	return fingerprint(lines...)
+	return fingerprint(words...)
 }

@@ -67,7 +67,7 @@ func (w *schemaWalk) schema(t reflect.Type, path string) string {
 	case reflect.Struct:
 		return w.structure(t, path)
 	default:
-		return w.refuse(path, "is a %s, which can not be encoded", t.Kind())
+		return w.refuse(path, "is of kind %s, which can not be encoded", t.Kind())
 	}
 }
 

@@ -83,13 +83,13 @@ func (q ChoiceQuestion[T]) Validate() error {
 		return fmt.Errorf("ask: a choice of %d values has %d labels", len(q.values), len(q.labels))
 	}
 	var errs []error
-	seen := map[string]bool{}
+	values, labels := map[string]bool{}, map[string]bool{}
 	for i, v := range q.values {
-		key := strings.ToLower(string(v))
-		if key == "" || q.labels[i] == "" || seen[key] {
-			errs = append(errs, fmt.Errorf("ask: choice value %q, labelled %q: empty or there twice", v, q.labels[i]))
+		value, label := strings.ToLower(string(v)), strings.ToLower(q.labels[i])
+		if value == "" || label == "" || values[value] || labels[label] {
+			errs = append(errs, fmt.Errorf("ask: choice %q, labelled %q, is empty or there twice", v, q.labels[i]))
 		}
-		seen[key] = true
+		values[value], labels[label] = true, true
 	}
 	return errors.Join(errs...)
 }

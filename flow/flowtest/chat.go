@@ -1,8 +1,8 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,36 +17,34 @@ type Bot interface {
 	Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error)
 }
 
-// Chat is where every talk takes place.
-var Chat = botmesh.ChatKey{Provider: "test", Chat: "1"}
-
 // chat is one conversation as its engine sees it: the state of the last commit
 // and the journal's end.
 type chat struct {
 	bot     Bot
-	key     botmesh.ChatKey
 	state   []byte
 	seq     uint64
+	fence   uint64
 	buttons []botmesh.Button // of the last message that had some
 }
 
-func newChat(b Bot) *chat { return &chat{bot: b, key: Chat} }
-
-// journal makes the next record of r.
+// journal makes r the chat's next record.
 func (c *chat) journal(r botmesh.Record) botmesh.Record {
 	c.seq++
 	r.Epoch, r.Seq = "test", c.seq
 	r.Stored = time.Date(2026, 1, 1, 0, 0, int(c.seq), 0, time.UTC)
-	r.ID, r.Chat, r.User = strconv.FormatUint(c.seq, 10), c.key, "user"
+	r.ID = strconv.FormatUint(c.seq, 10)
+	r.User = cmp.Or(r.User, "user")
+	r.Chat = cmp.Or(r.Chat, botmesh.ChatKey{Provider: "test", Chat: "1"})
 	return r
 }
 
-// run is the n-th try of a record, counted from 1, after a number of committed
-// eager sends. It commits nothing.
+// run is a try of a record, counted from 1, on a replica that just got the chat.
+// Of what it does only m remains.
 func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (botmesh.Outcome, error) {
+	c.fence++
 	m.skip = len(m.sent)
 	return c.bot.Turn(ctx, botmesh.Run{
-		Record: r, State: slices.Clone(c.state), Try: try, Fence: uint64(try), Now: r.Stored,
+		Record: r, State: slices.Clone(c.state), Kept: m.kept, Try: try, Fence: c.fence, Now: r.Stored,
 	}, m)
 }
 
@@ -83,8 +81,9 @@ func (c *chat) tap(label string) (botmesh.Record, error) {
 
 // midway is what runs of one record do before they end.
 type midway struct {
-	sent []botmesh.Send // committed
-	skip int            // sends that this run repeats
+	kept []byte
+	sent []botmesh.Send
+	skip int // calls of SendNow that only repeat those of an earlier run
 }
 
 func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
@@ -99,6 +98,7 @@ func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
 	return nil
 }
 
-func (m *midway) Keep(context.Context, []byte) error {
-	return errors.New("flowtest: a turn that keeps something is not played yet")
+func (m *midway) Keep(_ context.Context, kept []byte) error {
+	m.kept = slices.Clone(kept)
+	return nil
 }

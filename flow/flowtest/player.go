@@ -31,7 +31,7 @@ func Play(t testing.TB, b Bot) *Player {
 			t.Fatalf("the bot is not valid:\n%v", err)
 		}
 	}
-	p := &Player{t: t, chat: newChat(b)}
+	p := &Player{t: t, chat: &chat{bot: b}}
 	t.Cleanup(func() {
 		t.Helper()
 		if !t.Failed() && len(p.heard) > 0 {
@@ -57,8 +57,8 @@ func (p *Player) Tap(label string) *Player {
 	return p.Record(r)
 }
 
-// Record hands the bot any record. Its place in the journal, id, chat and user
-// are filled in.
+// Record hands the bot any record. Its place in the journal and its id are filled
+// in, and so are chat and user where it has none.
 func (p *Player) Record(r botmesh.Record) *Player {
 	p.t.Helper()
 	p.Silent()

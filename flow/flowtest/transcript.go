@@ -14,7 +14,7 @@ import (
 // brackets. It ends with the first error.
 func Transcript(b Bot, lines ...string) string {
 	var out strings.Builder
-	c := newChat(b)
+	c := &chat{bot: b}
 	for _, line := range lines {
 		r := message(line)
 		if label, ok := strings.CutPrefix(line, "! "); ok {
