@@ -82,10 +82,15 @@ func (c *consumer) config(ctx context.Context) (jetstream.ConsumerConfig, error)
 	c.mu.Lock()
 	floor := c.floor
 	c.mu.Unlock()
-	if floor > 0 {
+	if floor > 0 || len(c.cfg.Metadata) > 0 {
 		info, err := c.stream.Info(ctx)
 		if err != nil {
 			return jetstream.ConsumerConfig{}, err
+		}
+		for key, want := range c.cfg.Metadata {
+			if got := info.Metadata[key]; got != want {
+				return jetstream.ConsumerConfig{}, fmt.Errorf("%w: the stream is another one: its %s is %q, want %q", botmesh.ErrRefused, key, got, want)
+			}
 		}
 		if info.LastSeq < floor {
 			return jetstream.ConsumerConfig{}, fmt.Errorf("%w: the stream went back: it ends at %d, %d was acknowledged", botmesh.ErrRefused, info.LastSeq, floor)

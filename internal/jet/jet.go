@@ -105,6 +105,10 @@ type ConsumerConfig struct {
 	// StartSeq is where a consumer that does not exist yet begins, zero for the
 	// first message.
 	StartSeq uint64
+	// Metadata are entries that the stream's own must have for the consumer to be
+	// made on it. A stream that was deleted and made again under the same name is
+	// so told from the one before, and gets no consumer of it.
+	Metadata map[string]string
 }
 
 // Consumer hands out the messages of a stream, each again until it is acknowledged.
