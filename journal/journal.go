@@ -15,10 +15,6 @@ import (
 // epochKey is the stream's metadata entry that holds the journal's epoch.
 const epochKey = "botmesh.epoch"
 
-// epochLook is how often a pulling journal looks whether the stream is still the
-// one it opened.
-const epochLook = 10 * time.Second
-
 var (
 	// ErrEpochChanged says that the stream is not the one that was opened: it was
 	// deleted and made again, or another one restored in its place. The journal
@@ -74,9 +70,7 @@ type Journal struct {
 	dead    jet.Stream
 	epoch   string
 	ackWait time.Duration
-
-	nudges atomic.Pointer[jet.Consumer]
-	looked atomic.Int64 // when the epoch was last looked at, in nanoseconds
+	nudges  atomic.Pointer[jet.Consumer]
 }
 
 // Open reads the journal's epoch from its stream.
@@ -102,9 +96,7 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 	if cfg.AckWait == 0 {
 		cfg.AckWait = 15 * time.Second
 	}
-	j := &Journal{Publisher: p, dead: cfg.Dead, epoch: epoch, ackWait: cfg.AckWait}
-	j.looked.Store(time.Now().UnixNano())
-	return j, nil
+	return &Journal{Publisher: p, dead: cfg.Dead, epoch: epoch, ackWait: cfg.AckWait}, nil
 }
 
 // Epoch names the stream as it was made. Sequences of different epochs can not be compared.

@@ -207,29 +207,28 @@ func pullAll(t *testing.T, j *Journal) []Nudge {
 }
 
 // HOLE H6
-func TestARecreatedStreamEndsItsPulls(t *testing.T) {
+func TestAPullThatFailsLooksAtTheEpoch(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := jet.NewMemory()
-		old := openMemory(t, server, "e1")
-		mustPublish(t, old.Publisher, message(chat("1"), "1", "hi"))
-		pullAll(t, old)
-		server.Delete(InboxStream(testBot))
-		renewed := openMemory(t, server, "e2")
-		if renewed.Epoch() == old.Epoch() {
-			t.Fatalf("epoch: got %q twice, want another", old.Epoch())
-		}
-		mustPublish(t, renewed.Publisher, message(chat("1"), "1", "hi"))
-		old.inbox = renewed.inbox // as a server's handle does: it names the stream
-		pass(epochLook + time.Second)
-		err := old.Pull(t.Context(), 1, time.Millisecond, func(Nudge) {})
-		if !errors.Is(err, ErrEpochChanged) {
-			t.Errorf("got %v, want ErrEpochChanged", err)
-		}
-		if got := pullAll(t, renewed); len(got) != 1 || got[0].Epoch != "e2" {
-			t.Errorf("got %+v, want the record of the new epoch", got)
-		}
-	})
+	server := jet.NewMemory()
+	j := openMemory(t, server, "e1")
+	epoch, known := "e1", error(nil)
+	j.inbox = &faulty{Stream: j.inbox, info: func(context.Context) (jet.Info, error) {
+		return jet.Info{Metadata: map[string]string{epochKey: epoch}}, known
+	}}
+	pullAll(t, j)
+	server.Close() // every pull fails from now on
+	pull := func() error { return j.Pull(t.Context(), 1, time.Millisecond, func(Nudge) {}) }
+	if err := pull(); err == nil || errors.Is(err, ErrEpochChanged) {
+		t.Errorf("same epoch: got %v, want another error", err)
+	}
+	epoch = "e2"
+	if err := pull(); !errors.Is(err, ErrEpochChanged) {
+		t.Errorf("another epoch: got %v, want ErrEpochChanged", err)
+	}
+	known = botmesh.ErrRefused
+	if err := pull(); err == nil || errors.Is(err, ErrEpochChanged) {
+		t.Errorf("nobody can say: got %v, want another error", err)
+	}
 }
 
 func TestWhatNamesNoChatIsSetAside(t *testing.T) {

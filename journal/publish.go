@@ -138,14 +138,16 @@ func settle(ctx context.Context, write func(context.Context) error) error {
 		}
 		return backoff.Permanent(last)
 	}
-	err := backoff.Retry(try, backoff.WithContext(patience(), ctx))
-	if err != nil && unknown && !errors.Is(last, botmesh.ErrUnknown) {
-		return fmt.Errorf("%w: an earlier try had no answer, the last one: %v", botmesh.ErrUnknown, last)
+	if err := backoff.Retry(try, backoff.WithContext(patience(), ctx)); err == nil {
+		return nil
 	}
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w (%w)", last, context.Cause(ctx))
+	if unknown && !errors.Is(last, botmesh.ErrUnknown) {
+		last = fmt.Errorf("%w: an earlier try had no answer, the last one: %v", botmesh.ErrUnknown, last)
 	}
-	return err
+	if ctx.Err() != nil {
+		last = fmt.Errorf("%w (%w)", last, context.Cause(ctx))
+	}
+	return last
 }
 
 // patience waits 10 ms at first and 250 ms at most between tries, without end.

@@ -56,15 +56,14 @@ func (j *Journal) Pull(ctx context.Context, limit int, wait time.Duration, each 
 				Ack: d.Ack, Nak: d.Nak, Progress: d.Progress})
 		})
 	}
-	if looked := j.looked.Load(); err != nil || time.Now().UnixNano()-looked > int64(epochLook) && j.looked.CompareAndSwap(looked, time.Now().UnixNano()) {
-		if _, eerr := j.sameEpoch(ctx); errors.Is(eerr, ErrEpochChanged) {
-			return eerr
-		}
+	if err == nil {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("journal: pull: %w", err)
+	// The consumer went with its stream, and is not made on another one.
+	if _, changed := j.sameEpoch(ctx); errors.Is(changed, ErrEpochChanged) {
+		return changed
 	}
-	return nil
+	return fmt.Errorf("journal: pull: %w", err)
 }
 
 // Pending counts the records that no process was told of yet, and those that were
@@ -80,8 +79,9 @@ func (j *Journal) Pending(ctx context.Context) (waiting, unsettled uint64, err e
 	return waiting, unsettled, nil
 }
 
-// consumer returns the bot's shared consumer. Its name carries the epoch, so that
-// an acknowledgement of one epoch never settles a record of another.
+// consumer returns the bot's shared consumer. Its name carries the epoch, and it is
+// made on a stream of that epoch alone, so that an acknowledgement of one epoch
+// never settles a record of another.
 func (j *Journal) consumer(ctx context.Context) (jet.Consumer, error) {
 	if c := j.nudges.Load(); c != nil {
 		return *c, nil
@@ -91,6 +91,7 @@ func (j *Journal) consumer(ctx context.Context) (jet.Consumer, error) {
 		Subject:     allOf(familyIn, j.bot),
 		HeadersOnly: true,
 		AckWait:     j.ackWait,
+		Metadata:    map[string]string{epochKey: j.epoch},
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,190 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/internal/jet"
+)
+
+func deadOf(t *testing.T, j *Journal, f Filter) []DeadLetter {
+	t.Helper()
+	letters, err := j.DeadLetters(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return letters
+}
+
+// SPEC: J8
+func TestARecordIsSetAsideOnceWithAllItHas(t *testing.T) {
+	t.Parallel()
+	server := jet.NewMemory()
+	a, b := openMemory(t, server, "e1"), openMemory(t, server, "e1")
+	long := botmesh.ChatKey{Provider: "telegram", Chat: strings.Repeat("x", 151)}
+	r := message(long, "id 1", "hi")
+	r.User, r.Raw, r.Trace = "u", []byte(`{"a":1}`), map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+	mustPublish(t, a.Publisher, message(chat("1"), "0", "before"))
+	placed := mustPublish(t, a.Publisher, r)
+	d := Dead{Chat: long, Epoch: "e1", Seq: placed.Seq, Tries: 5, Error: "no\nsuch thing: ü"}
+	for _, j := range []*Journal{a, b, a} {
+		if err := j.SetAside(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := deadOf(t, b, Filter{})
+	if len(got) != 1 || got[0].At.IsZero() {
+		t.Fatalf("got %+v, want one dead letter with its time", got)
+	}
+	r.Epoch, r.Seq, got[0].At = "e1", placed.Seq, time.Time{}
+	want := DeadLetter{Seq: 1, Kind: DeadRecord, Chat: long, Tries: 5, Error: d.Error, Entry: Entry{Record: r}}
+	if diff := cmp.Diff(want, got[0]); diff != "" {
+		t.Errorf("dead letter (-want +got):\n%s", diff)
+	}
+}
+
+// What this build can not read is kept as it stands, for one that can.
+func TestAnUnreadableRecordIsSetAsideAsItStands(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	m, err := encode(testBot, message(chat("1"), "1", "hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Data = []byte(`{"v":2,"new":true}`)
+	m.Header.Set("Bot-New", "x")
+	if _, err := j.inbox.Publish(t.Context(), jet.Publish{Msg: m}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.SetAside(t.Context(), Dead{Chat: chat("1"), Epoch: "e1", Seq: 1, Error: "too new"}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := j.dead.Last(t.Context(), "bot.dead.demo.telegram.1.e1-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(kept.Data) != `{"v":2,"new":true}` || kept.Header.Get("Bot-New") != "x" || kept.Header.Get(headerID) != "1" || kept.Header.Get(headerMsgID) != "" {
+		t.Errorf("got %q with %v, want body and headers as they stood", kept.Data, kept.Header)
+	}
+	if got := deadOf(t, j, Filter{}); !errors.Is(got[0].Entry.Err, ErrNewer) {
+		t.Errorf("got %v, want ErrNewer", got[0].Entry.Err)
+	}
+}
+
+func TestARecordThatIsGoneIsSetAsideWithoutBody(t *testing.T) {
+	t.Parallel()
+	server := jet.NewMemory()
+	j := openMemory(t, server, "e1")
+	mustPublish(t, j.Publisher, message(chat("1"), "1", "hi"))
+	server.Stream(InboxStream(testBot), jet.MemoryConfig{}).Remove(1)
+	for _, d := range []Dead{
+		{Chat: chat("1"), Epoch: "e1", Seq: 1, Error: "x"},
+		{Chat: chat("1"), Epoch: "e0", Seq: 1, Error: "of another epoch"},
+	} {
+		if err := j.SetAside(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := deadOf(t, j, Filter{Chat: chat("1")})
+	if len(got) != 2 || !errors.Is(got[0].Entry.Err, ErrUnreadable) || got[1].Entry.Record.Epoch != "e0" {
+		t.Fatalf("got %+v, want both, without a body", got)
+	}
+	err := j.SetAside(t.Context(), Dead{Chat: chat("1"), Epoch: "e1", Seq: 9, Error: "x"})
+	if !errors.Is(err, ErrNotProven) {
+		t.Errorf("beyond the end: got %v, want ErrNotProven", err)
+	}
+}
+
+func TestAPartIsSetAsideOnce(t *testing.T) { // SPEC: O5
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	letter := botmesh.LetterID(chat("-1 x"), "e1", 7)
+	d := DeadPart{
+		Chat: chat("-1 x"), Part: letter + "/0.1", Send: botmesh.Send{Text: "bye"}, Tries: 3, Error: "blocked",
+		Trace: map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
+	}
+	eager := d
+	eager.Part = botmesh.EagerLetterID(d.Chat, "e1", 7, 0) + ".1"
+	for _, part := range []DeadPart{d, d, eager} {
+		if err := j.SetAsidePart(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := deadOf(t, j, Filter{})
+	if len(got) != 2 {
+		t.Fatalf("got %d dead letters, want 2", len(got))
+	}
+	want := DeadLetter{Seq: 1, At: got[0].At, Kind: DeadSend, Chat: d.Chat, Tries: 3, Error: "blocked", Part: d.Part, Send: d.Send}
+	if diff := cmp.Diff(want, got[0]); diff != "" {
+		t.Errorf("dead letter (-want +got):\n%s", diff)
+	}
+	if got[1].Part != eager.Part {
+		t.Errorf("got part %q, want %q", got[1].Part, eager.Part)
+	}
+	for _, part := range []string{"", "telegram.2/e1.7/0.1", d.Chat.Key() + "/", d.Chat.Key() + "/e1.7/*"} {
+		d.Part = part
+		if err := j.SetAsidePart(t.Context(), d); err == nil {
+			t.Errorf("part %q: got no error", part)
+		}
+	}
+}
+
+// DESIGN C3: expected last subject sequence 0. A conflict is settled by looking.
+func TestSettingAsideIsSettled(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(n int, done func() error) error{
+		"answer lost": func(n int, done func() error) error {
+			if n > 1 {
+				return done()
+			}
+			if err := done(); err != nil {
+				return err
+			}
+			return botmesh.ErrUnknown
+		},
+		"refused": func(n int, done func() error) error {
+			if n > 1 {
+				return done()
+			}
+			return botmesh.ErrRefused
+		},
+		"false conflict": func(n int, done func() error) error {
+			if n > 2 {
+				return done()
+			}
+			return botmesh.ErrConflict
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				j := openMemory(t, jet.NewMemory(), "e1")
+				mustPublish(t, j.Publisher, message(chat("1"), "1", "hi"))
+				n := 0
+				f := &faulty{Stream: j.dead}
+				f.publish = func(ctx context.Context, p jet.Publish) (ack jet.Ack, err error) {
+					n++
+					err = answer(n, func() error {
+						ack, err = f.Stream.Publish(ctx, p)
+						return err
+					})
+					return ack, err
+				}
+				j.dead = f
+				if err := j.SetAside(t.Context(), Dead{Chat: chat("1"), Epoch: "e1", Seq: 1}); err != nil {
+					t.Error(err)
+				}
+				if got := deadOf(t, j, Filter{}); len(got) != 1 {
+					t.Errorf("got %d dead letters, want 1", len(got))
+				}
+			})
+		})
+	}
+}

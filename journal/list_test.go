@@ -1,0 +1,87 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/botmesh-go/botmesh/internal/jet"
+)
+
+// SPEC: J7
+func TestListFiltersByChatPlaceAndTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := jet.NewMemory()
+		j := openMemory(t, server, "e1")
+		began := time.Now()
+		for i := range 600 {
+			id := fmt.Sprint(i)
+			mustPublish(t, j.Publisher, message(chat(fmt.Sprint(i%2)), id, id))
+			pass(time.Minute)
+		}
+		server.Stream(InboxStream(testBot), jet.MemoryConfig{}).Remove(301)
+		at := func(i int) time.Time { return began.Add(time.Duration(i) * time.Minute) }
+		for name, c := range map[string]struct {
+			f           Filter
+			first, last string
+			n           int
+		}{
+			"default":    {Filter{}, "0", "99", DefaultList},
+			"all":        {Filter{Limit: MaxList + 1}, "0", "599", 599},
+			"chat":       {Filter{Chat: chat("1"), Limit: 1000}, "1", "599", 300},
+			"from":       {Filter{From: 501, Limit: 1000}, "500", "599", 100},
+			"since":      {Filter{Since: at(590), Limit: 1000}, "590", "599", 10},
+			"since gap":  {Filter{Since: at(300), Limit: 1000}, "301", "599", 299},
+			"between":    {Filter{Since: at(10).Add(-time.Second), Until: at(19), Limit: 1000}, "10", "19", 10},
+			"from wins":  {Filter{Since: at(10), From: 101, Until: at(109)}, "100", "109", 10},
+			"chat since": {Filter{Chat: chat("0"), Since: at(595), Limit: 1000}, "596", "598", 2},
+			"too late":   {Filter{Since: at(1000)}, "", "", 0},
+			"too early":  {Filter{Until: at(-1)}, "", "", 0},
+			"nobody":     {Filter{Chat: chat("9")}, "", "", 0},
+		} {
+			entries, err := j.List(t.Context(), c.f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var first, last string
+			if len(entries) > 0 {
+				first, last = entries[0].Record.Message.Text, entries[len(entries)-1].Record.Message.Text
+			}
+			if len(entries) != c.n || first != c.first || last != c.last {
+				t.Errorf("%s: got %d from %q to %q, want %d from %q to %q", name, len(entries), first, last, c.n, c.first, c.last)
+			}
+		}
+	})
+}
+
+// A replica that lags cuts a listing short nowhere.
+func TestListAsksTheLeaderForTheEnd(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	var want []string
+	for i := range 20 {
+		want = append(want, fmt.Sprint(i))
+		mustPublish(t, j.Publisher, message(chat("1"), fmt.Sprint(i), fmt.Sprint(i)))
+	}
+	f := &faulty{Stream: j.inbox}
+	f.rangeOf = func(ctx context.Context, subject string, from uint64, limit int) ([]jet.Stored, error) {
+		page, err := f.Stream.Range(ctx, subject, from, limit)
+		return slices.DeleteFunc(page, func(m jet.Stored) bool { return m.Seq > 15 }), err
+	}
+	j.inbox = f
+	entries, err := j.List(t.Context(), Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Record.Message.Text)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
