@@ -59,7 +59,7 @@ func (s *MemoryStream) DeleteConsumer(name string) {
 }
 
 // memoryHandle is one client's hold of a consumer. It makes the consumer again,
-// at the floor it last saw, if it was deleted.
+// at its floor, if it was deleted.
 type memoryHandle struct {
 	stream *MemoryStream
 	cfg    ConsumerConfig
@@ -69,9 +69,11 @@ type memoryHandle struct {
 
 // open finds or makes the consumer. It is called with the lock held.
 func (h *memoryHandle) open() *memoryConsumer {
-	if h.c != nil && !h.c.gone {
+	if h.c != nil {
+		if !h.c.gone {
+			return h.c
+		}
 		h.floor = max(h.floor, h.c.floor())
-		return h.c
 	}
 	c, ok := h.stream.consumers[h.cfg.Name]
 	if !ok {
@@ -147,6 +149,7 @@ func (h *memoryHandle) Pending(ctx context.Context) (waiting, unacknowledged uin
 	}
 	defer h.stream.server.mu.Unlock()
 	c := h.open()
+	c.forget()
 	for m := c.stream.log.next(c.cfg.Subject, c.next); m != nil; m = c.stream.log.next(c.cfg.Subject, m.Seq+1) {
 		waiting++
 	}
@@ -223,11 +226,21 @@ func (c *memoryConsumer) settle(seq uint64) {
 }
 
 func (c *memoryConsumer) floor() uint64 {
+	c.forget()
 	floor := c.delivered
 	for seq := range c.pending {
 		floor = min(floor, seq-1)
 	}
 	return floor
+}
+
+// forget settles what is no longer there to be delivered again.
+func (c *memoryConsumer) forget() {
+	for seq := range c.pending {
+		if c.stream.log.get(seq) == nil {
+			c.settle(seq)
+		}
+	}
 }
 
 // untilDue is how long it is until the next redelivery, zero if none is pending.

@@ -12,7 +12,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
-func TestMemoryInABubble(t *testing.T) {
+func TestMemoryKeepsVirtualTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := jet.NewMemory()
