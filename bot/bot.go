@@ -3,6 +3,7 @@ package bot
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -110,8 +111,8 @@ func (b *Bot) Commands() []string { return append(slices.Clone(b.usages), cancel
 // Turn may be called only if it returns nil.
 func (b *Bot) Validate() error {
 	faults := slices.Clone(b.faults)
-	for _, f := range b.flows {
-		faults = append(faults, f.Validate())
+	for _, name := range slices.Sorted(maps.Keys(b.flows)) {
+		faults = append(faults, b.flows[name].Validate())
 	}
 	return errors.Join(faults...)
 }
