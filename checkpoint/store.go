@@ -24,7 +24,8 @@ type Row struct {
 	// write: a backend whose revisions can repeat compares both.
 	Revision uint64
 	Nonce    string
-	// Written is the backend's time of the write.
+	// Written is the backend's time of the write; a Row that Swap returned may have
+	// the writer's own instead.
 	Written time.Time
 }
 
@@ -43,10 +44,14 @@ type Store interface {
 	//
 	// The nonce must be unique to this write: a lost answer is settled by reading
 	// the key for it, and while the row is unchanged by the identical write again.
-	// So after an error of botmesh.ErrConflict nothing of this write is there,
-	// ever; the row has been changed by another. botmesh.ErrRefused (ErrTooLarge):
-	// nothing was written and nothing will be. botmesh.ErrUnknown: the context
-	// ended before it could be settled; the write may be there, or may yet land.
+	// So the same Swap again is done, if its row is still there.
+	//
+	// Errors: botmesh.ErrConflict if the row is another's. This write is not there
+	// and will not land. If its answer was lost it may have been there and been
+	// replaced since, by a writer who saw it: reload, and go by what the row says.
+	// botmesh.ErrRefused (ErrTooLarge): nothing was written and nothing will be.
+	// botmesh.ErrUnknown: the context ended before it could be settled; the write
+	// may be there, or may yet land.
 	Swap(ctx context.Context, key string, old Row, value []byte, nonce string, ttl time.Duration) (Row, error)
 
 	// Keys calls each for every key of the store until it returns false. It may

@@ -289,55 +289,6 @@ func oneWinner(t *testing.T, s checkpoint.Store) {
 	}
 }
 
-// SPEC: C1. Every write that is done has a place in one chain: nothing is lost,
-// nothing applied twice.
-func chain(t *testing.T, s checkpoint.Store) {
-	Count(t, 4, 25, func(int) checkpoint.Store { return s })
-}
-
-// Count lets writers, each with a store of its own on the same rows, add one to a
-// number until each did so n times, and fails if the sum is not what they added. A
-// store may answer with ErrConflict, ErrRefused or ErrUnknown as often as it likes;
-// an unknown is settled by looking for the writer's own mark in the number's history.
-func Count(t testing.TB, writers, n int, store func(writer int) checkpoint.Store) {
-	t.Helper()
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			s := store(w)
-			for range n {
-				add(t, s)
-			}
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		return
-	}
-	wantValue(t, store(0), key, strconv.Itoa(writers*n))
-}
-
-// add adds one to the number.
-func add(t testing.TB, s checkpoint.Store) {
-	for t.Context().Err() == nil {
-		old, err := s.Load(t.Context(), key)
-		if err != nil {
-			continue
-		}
-		n, _ := strconv.Atoi(string(old.Value)) // no row is zero
-		mark := nonce()
-		_, err = s.Swap(t.Context(), key, old, []byte(strconv.Itoa(n+1)), mark, 0)
-		switch {
-		case err == nil:
-			return
-		case errors.Is(err, botmesh.ErrConflict), errors.Is(err, botmesh.ErrRefused):
-		default:
-			t.Errorf("swap: %v", err)
-			return
-		}
-	}
-}
-
 func endedContext(t *testing.T, s checkpoint.Store) {
 	row := swap(t, s, key, checkpoint.Row{}, "1")
 	ctx, cancel := context.WithCancel(t.Context())
