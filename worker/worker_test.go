@@ -1,0 +1,168 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/flow"
+	"github.com/botmesh-go/botmesh/worker"
+)
+
+var errBroken = errors.New("broken")
+
+// sent records what is sent at once.
+type sent []string
+
+func (s *sent) SendNow(_ context.Context, m botmesh.Send) error {
+	*s = append(*s, m.Text)
+	return nil
+}
+
+func (s *sent) Keep(context.Context, []byte) error { return nil }
+
+func newWorker(t *testing.T, b *bot.Bot, log *slog.Logger) *worker.Worker {
+	t.Helper()
+	w, err := worker.New(worker.Config{Bot: b, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func message(text string) botmesh.Run {
+	return botmesh.Run{
+		Record: botmesh.Record{Seq: 7, Type: botmesh.TypeMessage, Chat: botmesh.ChatKey{Provider: "p", Chat: "1"}, Message: botmesh.Message{Text: text}},
+		Try:    1,
+	}
+}
+
+func TestRunDecides(t *testing.T) {
+	t.Parallel()
+	const visits bot.State[int] = "visits"
+	w := newWorker(t, bot.New().Command("/hi", func(c *bot.Context) error {
+		*visits.Of(c)++
+		if err := c.SendNow(botmesh.Send{Text: "one moment"}); err != nil {
+			return err
+		}
+		c.Say("hello")
+		return nil
+	}), nil)
+	var now sent
+	got, err := w.Run(t.Context(), message("/hi"), &now)
+	want := botmesh.Outcome{State: []byte(`{"v":1,"values":{"visits":1}}`), Sends: []botmesh.Send{{Text: "hello"}}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("got error %v, outcome (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff(sent{"one moment"}, now); diff != "" {
+		t.Errorf("sent at once (-want +got):\n%s", diff)
+	}
+}
+
+func TestAHandlersErrorIsReturned(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, bot.New().Command("/fail", func(*bot.Context) error { return errBroken }), nil)
+	if out, err := w.Run(t.Context(), message("/fail"), nil); !errors.Is(err, errBroken) || !cmp.Equal(out, botmesh.Outcome{}) {
+		t.Errorf("got %+v, %v, want the handler's error", out, err)
+	}
+}
+
+// A panic is a failed try whose error says where, and nothing of what a user wrote.
+func TestAPanicIsAFailedTry(t *testing.T) {
+	t.Parallel()
+	b := bot.New().
+		Command("/say <text>", func(c *bot.Context) error { panic("can not bear " + c.Args()) }).
+		Command("/index", func(c *bot.Context) error { return []error{nil}[len(c.Args())] })
+	var log bytes.Buffer
+	w := newWorker(t, b, slog.New(slog.NewJSONHandler(&log, nil)))
+	for text, what := range map[string]string{
+		"/say secret":   "a value of type string",
+		"/index secret": "runtime error: index out of range [6] with length 1",
+	} {
+		log.Reset()
+		out, err := w.Run(t.Context(), message(text), nil)
+		var p *worker.PanicError
+		if !errors.As(err, &p) || !cmp.Equal(out, botmesh.Outcome{}) {
+			t.Fatalf("%s: got %+v, %v, want a PanicError", text, out, err)
+		}
+		if p.What != what {
+			t.Errorf("%s: got %q, want %q", text, p.What, what)
+		}
+		if !strings.HasPrefix(p.Where, "github.com/botmesh-go/botmesh/worker_test.TestAPanicIsAFailedTry.") || strings.Contains(p.Where, "runtime.") {
+			t.Errorf("%s: got %q, want the calls from the handler out", text, p.Where)
+		}
+		if all := err.Error() + log.String(); strings.Contains(all, "secret") {
+			t.Errorf("%s: got the user's text in %s", text, all)
+		}
+		for _, want := range []string{`"msg":"handler panicked"`, `"chat":"p/1"`, `"seq":7`, `"try":1`, "worker_test.go"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%s: got log %s, want %s in it", text, log.String(), want)
+			}
+		}
+	}
+}
+
+// SPEC: T4 T7. Whatever a handler makes of the end of its context, the run ends
+// with its cause.
+func TestAStoppedRunEndsWithTheCause(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]bot.Handler{
+		"heeds it":   func(c *bot.Context) error { <-c.Context().Done(); return c.Context().Err() },
+		"ignores it": func(c *bot.Context) error { <-c.Context().Done(); c.Say("late"); return nil },
+		"fails":      func(c *bot.Context) error { <-c.Context().Done(); return errBroken },
+		"panics":     func(c *bot.Context) error { <-c.Context().Done(); panic("late") },
+		"sends": func(c *bot.Context) error {
+			<-c.Context().Done()
+			return c.SendNow(botmesh.Send{Text: "late"})
+		},
+	} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		w := newWorker(t, bot.New().Command("/wait", func(c *bot.Context) error {
+			stop(&botmesh.LeaseLostError{Key: "p.1", Reason: botmesh.LossSettled})
+			return handler(c)
+		}), nil)
+		var now sent
+		out, err := w.Run(ctx, message("/wait"), &now)
+		var lost *botmesh.LeaseLostError
+		if !errors.As(err, &lost) || lost.Reason != botmesh.LossSettled || !cmp.Equal(out, botmesh.Outcome{}) {
+			t.Errorf("a handler that %s: got %+v, %v, want the cause", name, out, err)
+		}
+		if len(now) > 0 {
+			t.Errorf("a handler that %s: got %q sent, want nothing", name, now)
+		}
+	}
+}
+
+// SPEC: T4. A handler that left something running can not send any more.
+func TestNothingIsSentAfterARun(t *testing.T) {
+	t.Parallel()
+	var kept *bot.Context
+	w := newWorker(t, bot.New().Command("/keep", func(c *bot.Context) error { kept = c; return nil }), nil)
+	var now sent
+	if _, err := w.Run(t.Context(), message("/keep"), &now); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.SendNow(botmesh.Send{Text: "late"}); err == nil || len(now) > 0 {
+		t.Errorf("got error %v and %q sent, want an error and nothing sent", err, now)
+	}
+}
+
+func TestNewRefusesABotThatIsNotValid(t *testing.T) {
+	t.Parallel()
+	if _, err := worker.New(worker.Config{}); err == nil {
+		t.Error("no bot: got no error, want one")
+	}
+	_, err := worker.New(worker.Config{Bot: bot.New().Command("hi", nil).Flow(flow.New[struct{}]("empty"))})
+	for _, want := range []string{`command "hi" has no handler`, "flow empty: has no steps"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q in it", err, want)
+		}
+	}
+}
