@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newMemory(t *testing.T, hub *coord.MemoryHub, cfg coord.Config) *coord.MemoryCoordinator {
+func newMemory(t testing.TB, hub *coord.MemoryHub, cfg coord.Config) *coord.MemoryCoordinator {
 	t.Helper()
 	c, err := coord.NewMemory(hub, cfg)
 	if err != nil {

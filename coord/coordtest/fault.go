@@ -1,0 +1,263 @@
+package coordtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord"
+)
+
+// slack is how much later than a lease something may be found out on a busy
+// machine.
+const slack = time.Second
+
+// SPEC: T6 T9. The turn of a dead replica goes on within a lease, and its
+// successor knows that it was not released.
+func testCrash(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	held := take(t, a, coord.Request{Key: "k", Place: 1})
+	waits := queue(t.Context(), t, b, coord.Request{Key: "k", Place: 2})
+	began := time.Now()
+	f.Crash(a)
+	turn := granted(t, waits)
+	if got := time.Since(began); got < f.Lease/3 || got > f.Lease+slack {
+		t.Errorf("taken over after %s, want about a lease of %s", got, f.Lease)
+	}
+	if got, want := turn.Previous(), (coord.Previous{Incarnation: a.Incarnation()}); got != want {
+		t.Errorf("got previous %+v, want %+v", got, want)
+	}
+	if turn.Fence() <= held.Fence() {
+		t.Errorf("got fence %d, want more than %d", turn.Fence(), held.Fence())
+	}
+	if alive, err := b.Alive(t.Context(), a.Incarnation()); err != nil || alive {
+		t.Errorf("the dead holder: got alive %t, %v at the take-over, want false", alive, err)
+	}
+	release(t, turn, 0)
+	if p := take(t, b, coord.Request{Key: "k"}).Previous(); !p.Released {
+		t.Errorf("got previous %+v after a clean turn, want released", p)
+	}
+}
+
+// SPEC: T6. Tickets of a dead replica hold up nobody for longer than a lease.
+func testCrashInLine(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	turn := take(t, a, coord.Request{Key: "k", Place: 1})
+	dead := queue(t.Context(), t, b, coord.Request{Key: "k", Place: 2})
+	waits := queue(t.Context(), t, c, coord.Request{Key: "k", Place: 3})
+	f.Crash(b)
+	began := time.Now()
+	release(t, turn, 0)
+	turn = granted(t, waits)
+	if got := time.Since(began); got > f.Lease+slack {
+		t.Errorf("a dead ticket held the line up for %s, want at most %s", got, f.Lease)
+	}
+	release(t, turn, 0)
+	if got := await(t, dead); got.err == nil && got.turn.Context().Err() == nil {
+		t.Error("a dead replica's ticket got a turn")
+	}
+}
+
+// SPEC: D4. A replica that comes back under its id inherits nothing.
+func testReincarnation(t *testing.T, f Fleet) {
+	a := f.Join(t, coord.Config{Replica: "pod-1"})
+	held := take(t, a, coord.Request{Key: "k"})
+	f.Crash(a)
+	again := f.Join(t, coord.Config{Replica: "pod-1"})
+	if a.Incarnation() == again.Incarnation() {
+		t.Fatalf("two incarnations are %s", again.Incarnation())
+	}
+	for _, c := range []coord.Coordinator{a, again} {
+		if c.Replica() != "pod-1" || !strings.HasPrefix(c.Incarnation(), "pod-1/") {
+			t.Errorf("got replica %q, incarnation %q", c.Replica(), c.Incarnation())
+		}
+	}
+	began := time.Now()
+	turn := take(t, again, coord.Request{Key: "k"})
+	if got := time.Since(began); got < f.Lease/3 {
+		t.Errorf("the dead one's lease was taken over after %s", got)
+	}
+	if got, want := turn.Previous(), (coord.Previous{Incarnation: a.Incarnation()}); got != want {
+		t.Errorf("got previous %+v, want %+v", got, want)
+	}
+	if turn.Fence() <= held.Fence() {
+		t.Errorf("got fence %d, want more than %d", turn.Fence(), held.Fence())
+	}
+}
+
+// SPEC: T6. A heartbeat is there while the replica lives.
+func testAlive(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	alive := func(incarnation string) bool {
+		got, err := b.Alive(t.Context(), incarnation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if !alive(a.Incarnation()) {
+		t.Error("a live replica has no heartbeat")
+	}
+	if alive("nobody/0") {
+		t.Error("nobody has a heartbeat")
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if alive(a.Incarnation()) {
+		t.Error("a closed replica has a heartbeat")
+	}
+	f.Crash(b)
+	c := f.Join(t, coord.Config{})
+	eventually(t, "a dead replica's heartbeat ends", func() bool {
+		got, err := c.Alive(t.Context(), b.Incarnation())
+		return err == nil && !got
+	})
+}
+
+// A ticket whose caller gave up is gone: it holds nobody up and is not counted.
+func testCancel(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	turn := take(t, a, coord.Request{Key: "k", Place: 1})
+	why := errors.New("no more")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := queue(ctx, t, b, coord.Request{Key: "k", Place: 2})
+	waits := queue(t.Context(), t, c, coord.Request{Key: "k", Place: 3})
+	cancel(why)
+	if got := await(t, gone); !errors.Is(got.err, why) {
+		t.Errorf("got %v, want the context's cause", got.err)
+	}
+	began := time.Now()
+	release(t, turn, 0)
+	turn = granted(t, waits)
+	if got := time.Since(began); got > f.Lease/3 {
+		t.Errorf("a withdrawn ticket held the line up for %s", got)
+	}
+	if got, want := turn.Waiting(), (coord.Waiting{Highest: 3}); got != want {
+		t.Errorf("got waiting %+v, want %+v", got, want)
+	}
+	if _, err := b.Take(ctx, coord.Request{Key: "other"}); !errors.Is(err, why) {
+		t.Errorf("with an ended context: got %v, want its cause", err)
+	}
+}
+
+// SPEC: T5. A wait ends by itself.
+func testTurnWait(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{TurnWait: f.Lease / 4})
+	turn := take(t, a, coord.Request{Key: "k"})
+	waits := queue(t.Context(), t, b, coord.Request{Key: "k"})
+	if got := await(t, waits); !errors.Is(got.err, botmesh.ErrCoordinationUnavailable) {
+		t.Errorf("got %+v, want ErrCoordinationUnavailable", got)
+	}
+	release(t, turn, 0)
+	release(t, take(t, a, coord.Request{Key: "k"}), 0)
+}
+
+// Close gives turns up at once, with a wake-up.
+func testClose(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	held := take(t, a, coord.Request{Key: "k"})
+	waits := queue(t.Context(), t, b, coord.Request{Key: "k"})
+	began := time.Now()
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	turn := granted(t, waits)
+	if got := time.Since(began); got > f.Lease/3 {
+		t.Errorf("a closed replica held the key for %s", got)
+	}
+	if p := turn.Previous(); p.Incarnation != a.Incarnation() || !p.Released {
+		t.Errorf("got previous %+v, want the closed one, released", p)
+	}
+	if got := lost(t, held); got != botmesh.LossReleased {
+		t.Errorf("got reason %s, want released", got)
+	}
+	if _, err := a.Take(t.Context(), coord.Request{Key: "k"}); !errors.Is(err, botmesh.ErrCoordinationUnavailable) {
+		t.Errorf("taking after Close: got %v, want ErrCoordinationUnavailable", err)
+	}
+	if err := a.Close(t.Context()); err != nil {
+		t.Errorf("a second Close: %v", err)
+	}
+}
+
+// Close ends the Takes that wait, and leaves none of their tickets.
+func testCloseInLine(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	turn := take(t, a, coord.Request{Key: "k", Place: 1})
+	gone := queue(t.Context(), t, b, coord.Request{Key: "k", Place: 2})
+	waits := queue(t.Context(), t, c, coord.Request{Key: "k", Place: 3})
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := await(t, gone); !errors.Is(got.err, botmesh.ErrCoordinationUnavailable) {
+		t.Errorf("got %+v, want ErrCoordinationUnavailable", got)
+	}
+	began := time.Now()
+	release(t, turn, 0)
+	granted(t, waits)
+	if got := time.Since(began); got > f.Lease/3 {
+		t.Errorf("a closed replica's ticket held the line up for %s", got)
+	}
+}
+
+// SPEC: T12 T14. A coordinator that lost its memory grants again at once; the old
+// holder finds out within a lease.
+func testForget(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	old, alone := take(t, a, coord.Request{Key: "k"}), take(t, a, coord.Request{Key: "alone"})
+	began := time.Now()
+	f.Forget(t)
+	turn := take(t, b, coord.Request{Key: "k"})
+	if got := turn.Previous(); got != (coord.Previous{}) {
+		t.Errorf("got previous %+v, want none", got)
+	}
+	if turn.Fence() <= old.Fence() {
+		t.Errorf("got fence %d, want more than %d", turn.Fence(), old.Fence())
+	}
+	if got := lost(t, old); got != botmesh.LossSuperseded {
+		t.Errorf("got reason %s of a key that another took, want superseded", got)
+	}
+	if got := lost(t, alone); got != botmesh.LossExpired {
+		t.Errorf("got reason %s of a key that nobody took, want expired", got)
+	}
+	if got := time.Since(began); got > f.Lease+slack {
+		t.Errorf("found out after %s, want within a lease", got)
+	}
+	if got := reason(t, old.Release(t.Context(), 99)); got != botmesh.LossSuperseded {
+		t.Errorf("releasing a lost turn: got reason %s, want superseded", got)
+	}
+	waits := queue(t.Context(), t, a, coord.Request{Key: "k"})
+	release(t, turn, 0)
+	if p := granted(t, waits).Previous(); p.Incarnation != b.Incarnation() || p.Passed != 0 {
+		t.Errorf("got previous %+v, want the second holder, nothing passed", p)
+	}
+}
+
+// SPEC: T14. Who waits when the memory is lost is granted all the same.
+func testForgetInLine(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	take(t, a, coord.Request{Key: "k", Place: 1})
+	first := queue(t.Context(), t, b, coord.Request{Key: "k", Place: 2})
+	second := queue(t.Context(), t, c, coord.Request{Key: "k", Place: 3})
+	began := time.Now()
+	f.Forget(t)
+	for range 2 { // either may find out first
+		var got outcome
+		select {
+		case got = <-first:
+		case got = <-second:
+		case <-time.After(patience):
+			t.Fatal("nobody in line was granted")
+		}
+		if got.err != nil {
+			t.Fatal(got.err)
+		}
+		release(t, got.turn, 0)
+	}
+	if got := time.Since(began); got > f.Lease+slack {
+		t.Errorf("the line went on after %s, want within a lease", got)
+	}
+}

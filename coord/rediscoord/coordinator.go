@@ -1,0 +1,211 @@
+package rediscoord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/coord/internal/identity"
+	"github.com/botmesh-go/botmesh/coord/internal/lease"
+)
+
+// Coordinator hands out turns through Redis. It implements [coord.Coordinator].
+type Coordinator struct {
+	cfg         Config
+	names       names
+	incarnation string
+	calls       *caller
+	numbers     atomic.Uint64 // of tickets
+
+	ready   chan struct{} // closed at the first heartbeat
+	closing context.Context
+	stop    context.CancelFunc // ends closing: no new ticket, waits end
+	ended   context.Context
+	end     context.CancelFunc // ends ended: the loops stop
+	takes   sync.WaitGroup     // Takes that run
+	loops   sync.WaitGroup     // goroutines that run
+	beatNow chan struct{}      // asks for a heartbeat at once
+	mend    mender
+	push    push
+
+	mu      sync.Mutex
+	refused error              // the prefix is not ours to use
+	tickets map[string]*ticket // in line, by id
+	turns   map[string]*turn   // held and renewed, by ticket id
+	crashed bool               // tests only: gone without a word
+}
+
+var _ coord.Coordinator = (*Coordinator)(nil)
+
+// New returns a coordinator, a new incarnation of the replica. It does not wait
+// for Redis: takes do, within TurnWait.
+func New(cfg Config) (*Coordinator, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Coordinator{
+		cfg:         cfg,
+		names:       names{cfg.Prefix},
+		incarnation: identity.Incarnation(cfg.Replica),
+		calls:       &caller{client: cfg.Client, timeout: callTimeout(cfg.Lease)},
+		ready:       make(chan struct{}),
+		beatNow:     make(chan struct{}, 1),
+		tickets:     map[string]*ticket{},
+		turns:       map[string]*turn{},
+	}
+	c.closing, c.stop = context.WithCancel(context.Background())
+	c.ended, c.end = context.WithCancel(context.Background())
+	c.mend.wake = make(chan struct{}, 1)
+	c.push.changed = make(chan struct{})
+	c.loops.Go(c.keep)
+	c.loops.Go(c.repair)
+	c.loops.Go(c.listen)
+	return c, nil
+}
+
+// callTimeout bounds one exchange with Redis, so that a renewal that gets no
+// answer leaves time for another one.
+func callTimeout(lease time.Duration) time.Duration {
+	return min(lease/3, 5*time.Second)
+}
+
+// usable is how long a turn may be used from the moment its renewal was sent: the
+// rest of the lease is a margin for clocks that run apart and timers that are late.
+func (c *Coordinator) usable() time.Duration { return c.cfg.Lease - c.cfg.Lease/10 }
+
+// Replica implements [coord.Coordinator].
+func (c *Coordinator) Replica() string { return c.cfg.Replica }
+
+// Incarnation implements [coord.Coordinator].
+func (c *Coordinator) Incarnation() string { return c.incarnation }
+
+// Alive implements [coord.Coordinator]. It fails with botmesh.ErrRefused if Redis
+// does not answer.
+func (c *Coordinator) Alive(ctx context.Context, incarnation string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.calls.timeout)
+	defer cancel()
+	n, err := c.cfg.Client.Exists(ctx, c.names.alive(incarnation)).Result()
+	if err != nil {
+		return false, fmt.Errorf("rediscoord: looking for %s: %w: %w", incarnation, err, botmesh.ErrRefused)
+	}
+	return n > 0, nil
+}
+
+// newTicket returns the id of a ticket, unique to this incarnation.
+func (c *Coordinator) newTicket() string {
+	return c.incarnation + "/" + strconv.FormatUint(c.numbers.Add(1), 10)
+}
+
+// run starts a script on a ticket's key.
+func (c *Coordinator) run(s *script, key, ticket string, args ...any) *call {
+	all := append([]any{ticket, c.names.wake(""), c.cfg.Idle.Milliseconds(), c.keepFor().Milliseconds()}, args...)
+	return c.calls.start(s, key, all...)
+}
+
+// keepFor is how long Redis keeps a key whose holder did not release it.
+func (c *Coordinator) keepFor() time.Duration { return max(24*time.Hour, c.cfg.Idle) }
+
+// Close implements [coord.Coordinator]. Tickets and turns that could not be given
+// back in time are reported; they run out with their lease.
+func (c *Coordinator) Close(ctx context.Context) error {
+	c.mu.Lock()
+	c.stop() // under mu: a Take that was admitted is counted
+	crashed := c.crashed
+	c.mu.Unlock()
+	if crashed {
+		return nil
+	}
+	var errs []error
+	if err := wait(ctx, &c.takes); err != nil {
+		errs = append(errs, err)
+	}
+	if err := c.releaseAll(ctx); err != nil {
+		errs = append(errs, err)
+	}
+	c.end()
+	c.push.close()
+	if err := wait(ctx, &c.loops); err != nil {
+		errs = append(errs, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.calls.timeout)
+	defer cancel()
+	if err := c.cfg.Client.Del(ctx, c.names.alive(c.incarnation)).Err(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("rediscoord: closing: %w", err)
+	}
+	return nil
+}
+
+// releaseAll gives back every turn, and every ticket whose return is still to be
+// repaired.
+func (c *Coordinator) releaseAll(ctx context.Context) error {
+	c.mu.Lock()
+	var calls []*call
+	for id, t := range c.turns {
+		if t.lease.End(botmesh.LossReleased) {
+			calls = append(calls, c.run(releaseScript, c.names.turn(t.key), id, 0))
+		}
+	}
+	clear(c.turns)
+	c.mu.Unlock()
+	for _, r := range c.mend.drain() {
+		calls = append(calls, c.run(releaseScript, r.key, r.ticket, r.passed))
+	}
+	var errs []error
+	for _, call := range calls {
+		if _, err := call.wait(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func wait(ctx context.Context, group *sync.WaitGroup) error {
+	done := make(chan struct{})
+	go func() { group.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// hold registers a turn for renewal, in place of its ticket.
+func (c *Coordinator) hold(t *ticket, g grant, from lease.Instant) *turn {
+	turn := &turn{
+		coordinator: c, id: t.id, key: t.key, place: t.place, doubt: t.doubt,
+		fence: g.fence, previous: g.previous, waiting: g.waiting,
+		lease: lease.Begin(t.key, c.usable(), from),
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tickets, t.id)
+	c.turns[t.id] = turn
+	return turn
+}
+
+// drop forgets a turn: it is renewed no more. It reports whether it was known.
+func (c *Coordinator) drop(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.turns[id]
+	delete(c.turns, id)
+	return ok
+}
+
+// refusal says why the prefix can not be used, or nil.
+func (c *Coordinator) refusal() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused
+}

@@ -1,0 +1,103 @@
+-- line: what each script begins with; the key's state, and who is next.
+-- KEYS  1 the key's hash: fence, holder, until, lease, before, clean, passed;
+--         t:<ticket> for each ticket in line; x:<ticket> for each that was passed
+-- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms
+-- GIVES nothing; sets at, line, and the functions below
+local key, me = KEYS[1], ARGV[1]
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local at, line = {}, {}
+
+local function whole(n) return string.format('%.0f', n) end
+local function incarnation(ticket) return string.match(ticket, '^(.*)/%d+$') end
+local function publish(ticket, message)
+  redis.call('PUBLISH', ARGV[2] .. incarnation(ticket), ticket .. ' ' .. message .. ' ' .. key)
+end
+local function put(t)
+  redis.call('HSET', key, 't:' .. t.id, table.concat({whole(t.order), whole(t.arrival), whole(t.place),
+    whole(t.floor), whole(t.till), whole(t.lease)}, ' '))
+end
+
+-- A deadline further away than its lease was set before the clock went back.
+local function clamp(till, lease) return math.min(tonumber(till), now + lease) end
+
+local fields = redis.call('HGETALL', key)
+for i = 1, #fields, 2 do
+  local name, value = fields[i], fields[i + 1]
+  local kind, id = string.match(name, '^([tx]):(.*)$')
+  if kind == 't' then
+    local order, arrival, place, floor, till, lease = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+    local t = {id = id, order = tonumber(order), arrival = tonumber(arrival), place = tonumber(place),
+      floor = tonumber(floor), till = clamp(till, lease), lease = tonumber(lease)}
+    if t.till > now then line[#line + 1] = t else redis.call('HDEL', key, name) end
+    if t.till < tonumber(till) then put(t) end
+  elseif kind == 'x' then
+    if tonumber(string.match(value, ' (%d+)$')) <= now then redis.call('HDEL', key, name) end
+  else
+    at[name] = value
+  end
+end
+table.sort(line, function(a, b)
+  if a.order ~= b.order then return a.order < b.order end
+  return a.arrival < b.arrival
+end)
+
+-- vacate: nobody holds the key any more.
+local function vacate(clean)
+  at.before, at.clean, at.holder = incarnation(at.holder), clean, nil
+end
+
+-- expire: the holder's lease may have run out.
+local function expire()
+  if not at.holder then return end
+  at['until'] = clamp(at['until'], at.lease)
+  if at['until'] <= now then vacate('0') end
+end
+
+-- grant: if nobody holds the key, the first in line does. Its lease ends when its
+-- ticket would have: a lease after its owner was last heard of.
+local function grant()
+  local t = not at.holder and table.remove(line, 1)
+  if not t then return end
+  -- The clock is in it so that a counter that was lost or went back never repeats.
+  at.fence = math.max(tonumber(at.fence or 0) + 1, t.floor + 1, time[1] * 1000000 + time[2])
+  at.holder, at['until'], at.lease = t.id, t.till, t.lease
+  redis.call('HDEL', key, 't:' .. t.id)
+  return t
+end
+
+-- behind: how many tickets are in line, and the highest place of them.
+local function behind()
+  local highest = 0
+  for _, t in ipairs(line) do highest = math.max(highest, t.place) end
+  return #line, highest
+end
+
+-- previous: who held before, whether it released, what was passed.
+local function previous()
+  return at.before or '', tonumber(at.clean or 0), tonumber(at.passed or 0)
+end
+
+-- wake: tells the owner of a ticket that its turn came.
+local function wake(t)
+  local before, clean, passed = previous()
+  local tickets, highest = behind()
+  publish(t.id, table.concat({'granted', whole(at.fence), clean, whole(passed), tickets, whole(highest),
+    before == '' and '-' or before}, ' '))
+end
+
+-- save: writes the state back. An idle key is kept for a while, one whose last
+-- holder did not release it for longer.
+local function save()
+  if at.fence then
+    redis.call('HSET', key, 'fence', whole(at.fence), 'before', at.before or '', 'clean', at.clean or '0',
+      'passed', at.passed or '0')
+  end
+  if at.holder then
+    redis.call('HSET', key, 'holder', at.holder, 'until', whole(at['until']), 'lease', at.lease)
+  else
+    redis.call('HDEL', key, 'holder', 'until', 'lease')
+  end
+  local idle = not at.holder and #line == 0 and at.clean == '1'
+  redis.call('PEXPIRE', key, idle and ARGV[3] or ARGV[4])
+end

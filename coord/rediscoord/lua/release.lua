@@ -1,0 +1,31 @@
+-- release: gives a turn up or takes a ticket back, drops the tickets it passed and grants the next.
+-- KEYS  1 the key's hash
+-- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms   5 passed
+-- GIVES {1} the turn was released | {2} there was no such turn, nobody else holds it | {3} another holds it
+local released = at.holder == me
+local passed = released and tonumber(ARGV[5]) or 0
+if released then
+  vacate('1')
+  at.passed = whole(math.max(tonumber(at.passed or 0), passed))
+end
+local rest = {}
+for _, t in ipairs(line) do
+  if t.id == me then
+    redis.call('HDEL', key, 't:' .. me)
+  elseif t.place > 0 and t.place <= passed then
+    redis.call('HDEL', key, 't:' .. t.id)
+    redis.call('HSET', key, 'x:' .. t.id, whole(passed) .. ' ' .. whole(t.till))
+    publish(t.id, 'passed ' .. whole(passed))
+  else
+    rest[#rest + 1] = t
+  end
+end
+line = rest
+redis.call('HDEL', key, 'x:' .. me)
+
+expire()
+local other = at.holder and 3 or 2
+local next = grant()
+if next then wake(next) end
+save()
+return {released and 1 or other}

@@ -1,0 +1,44 @@
+-- take: puts a ticket in line or keeps it there, and grants it the turn if it is next.
+-- KEYS  1 the key's hash
+-- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms   5 lease_ms   6 place   7 floor
+-- GIVES {1, fence, before, clean, passed, tickets, highest} granted | {2, holder_ms} waiting | {3, passed} passed
+local lease = tonumber(ARGV[5])
+local function granted()
+  at['until'], at.lease = now + lease, lease
+  save()
+  local before, clean, passed = previous()
+  return {1, tonumber(at.fence), before, clean, passed, behind()}
+end
+
+expire()
+if at.holder == me then return granted() end
+
+local mark = redis.call('HGET', key, 'x:' .. me)
+if mark then
+  redis.call('HDEL', key, 'x:' .. me)
+  return {3, tonumber(string.match(mark, '^(%d+) '))}
+end
+
+local mine
+for _, t in ipairs(line) do
+  if t.id == me then mine = t end
+end
+if not mine then
+  mine = {id = me, place = tonumber(ARGV[6]), floor = tonumber(ARGV[7]), arrival = 1}
+  mine.order = mine.place
+  for _, t in ipairs(line) do
+    mine.arrival = math.max(mine.arrival, t.arrival + 1)
+    if tonumber(ARGV[6]) == 0 then mine.order = math.max(mine.order, t.order) end
+  end
+  local i = 1
+  while line[i] and line[i].order <= mine.order do i = i + 1 end
+  table.insert(line, i, mine)
+end
+mine.till, mine.lease = now + lease, lease
+
+local next = grant()
+if next == mine then return granted() end
+put(mine)
+if next then wake(next) end
+save()
+return {2, at['until'] - now}

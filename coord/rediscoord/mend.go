@@ -1,0 +1,105 @@
+package rediscoord
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/botmesh-go/botmesh/coord/internal/lease"
+)
+
+// repair is a release that must be made, perhaps again.
+type repair struct {
+	key    string // in Redis
+	ticket string
+	passed uint64
+
+	asked lease.Instant // when it was asked for first
+	due   time.Time
+	tries int
+}
+
+// mender holds the repairs that are to be made.
+type mender struct {
+	wake chan struct{} // there is a new one
+	mu   sync.Mutex
+	list []repair
+}
+
+// add asks for a repair after a delay.
+func (m *mender) add(r repair, after time.Duration) {
+	if r.tries == 0 {
+		r.asked = lease.Now()
+	}
+	r.due = time.Now().Add(after)
+	m.mu.Lock()
+	m.list = append(m.list, r)
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take removes and returns what is due.
+func (m *mender) take() []repair {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var due, rest []repair
+	for _, r := range m.list {
+		if time.Until(r.due) <= 0 {
+			due = append(due, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	m.list = rest
+	return due
+}
+
+// next is how long it is until the next one is due.
+func (m *mender) next() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := time.Hour
+	for _, r := range m.list {
+		next = min(next, time.Until(r.due))
+	}
+	return max(next, 0)
+}
+
+// drain removes everything, due or not.
+func (m *mender) drain() []repair {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.list
+	m.list = nil
+	return all
+}
+
+// repair makes the repairs that are due, each until it is done or Redis has let
+// the lease run out by itself.
+func (c *Coordinator) repair() {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		due := c.mend.take()
+		calls := make([]*call, len(due))
+		for i, r := range due {
+			calls[i] = c.run(releaseScript, r.key, r.ticket, r.passed)
+		}
+		for i, r := range due {
+			if _, err := calls[i].wait(context.Background()); err != nil && r.asked.Elapsed() < 2*c.cfg.Lease {
+				r.tries++
+				c.mend.add(r, min(minPoll<<min(r.tries, 10), c.cfg.Lease/6))
+			}
+		}
+		timer.Reset(c.mend.next())
+		select {
+		case <-c.mend.wake:
+		case <-timer.C:
+		case <-c.ended.Done():
+			return
+		}
+	}
+}

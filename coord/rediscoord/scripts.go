@@ -1,0 +1,67 @@
+package rediscoord
+
+import (
+	"crypto/sha1"
+	_ "embed" // the scripts
+	"encoding/hex"
+	"fmt"
+)
+
+//go:embed lua/line.lua
+var lineLua string
+
+//go:embed lua/take.lua
+var takeLua string
+
+//go:embed lua/renew.lua
+var renewLua string
+
+//go:embed lua/release.lua
+var releaseLua string
+
+// The scripts. Each begins with line.lua.
+var (
+	takeScript    = newScript(takeLua)
+	renewScript   = newScript(renewLua)
+	releaseScript = newScript(releaseLua)
+)
+
+// script is a Lua script that Redis knows by its hash once it has seen it.
+type script struct{ source, hash string }
+
+func newScript(source string) *script {
+	source = lineLua + source
+	sum := sha1.Sum([]byte(source))
+	return &script{source: source, hash: hex.EncodeToString(sum[:])}
+}
+
+// reply is what a script gives: numbers and strings.
+type reply []any
+
+func (r reply) number(i int) uint64 {
+	if i < len(r) {
+		if n, ok := r[i].(int64); ok && n >= 0 {
+			return uint64(n)
+		}
+	}
+	return 0
+}
+
+func (r reply) text(i int) string {
+	if i < len(r) {
+		if s, ok := r[i].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// status is the first number of a reply, which says what kind it is.
+func (r reply) status() (int, error) {
+	if len(r) > 0 {
+		if n, ok := r[0].(int64); ok {
+			return int(n), nil
+		}
+	}
+	return 0, fmt.Errorf("rediscoord: a script gave %v", []any(r))
+}

@@ -1,0 +1,228 @@
+package rediscoord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/coord/internal/lease"
+)
+
+// minPoll is the first pause of a waiter that has no subscription to wake it.
+const minPoll = 5 * time.Millisecond
+
+// ticket is a place in a key's line, while its Take waits.
+type ticket struct {
+	id    string
+	key   string
+	place uint64
+	floor uint64
+	wake  chan any // a grant or a *coord.PassedError, pushed
+	doubt bool     // a call had no answer, and may yet put the ticket in line
+}
+
+// grant is what Redis says of a turn when it grants it.
+type grant struct {
+	fence    uint64
+	previous coord.Previous
+	waiting  coord.Waiting
+}
+
+// Take implements [coord.Coordinator].
+func (c *Coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	t, err := c.admit(r)
+	if err != nil {
+		return nil, err
+	}
+	defer c.takes.Done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(c.cfg.TurnWait, func() {
+		cancel(fmt.Errorf("rediscoord: taking %s: no turn within %s: %w", r.Key, c.cfg.TurnWait, botmesh.ErrCoordinationUnavailable))
+	})
+	defer late.Stop()
+	defer context.AfterFunc(c.closing, func() {
+		cancel(fmt.Errorf("rediscoord: taking %s: the coordinator is closed: %w", r.Key, botmesh.ErrCoordinationUnavailable))
+	})()
+
+	turn, err := c.stand(ctx, t, r.Waiting)
+	if err != nil {
+		c.withdraw(t, err)
+		return nil, err
+	}
+	return turn, nil
+}
+
+// admit registers a ticket, so that a push finds it.
+func (c *Coordinator) admit(r coord.Request) (*ticket, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused != nil {
+		return nil, c.refused
+	}
+	if c.closing.Err() != nil {
+		return nil, fmt.Errorf("rediscoord: taking %s: the coordinator is closed: %w", r.Key, botmesh.ErrCoordinationUnavailable)
+	}
+	t := &ticket{id: c.newTicket(), key: r.Key, place: r.Place, floor: r.Floor, wake: make(chan any, 1)}
+	c.tickets[t.id] = t
+	c.takes.Add(1)
+	return t, nil
+}
+
+// stand puts the ticket in line and keeps it there until its turn comes.
+func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*turn, error) {
+	told := func() {
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+	}
+	select {
+	case <-c.ready:
+	default:
+		told()
+		select {
+		case <-c.ready: // a heartbeat is there before the first lease is
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	var seen lease.Instant // before the last call that Redis answered
+	for pause := minPoll; ; {
+		if err := c.refusal(); err != nil {
+			return nil, err
+		}
+		select {
+		case <-t.wake: // older than what the call will say
+		default:
+		}
+		sent, changed := lease.Now(), c.push.watch()
+		answer, err := c.call(ctx, t)
+		switch {
+		case answer.granted:
+			return c.hold(t, answer.grant, sent), nil
+		case answer.passed != nil:
+			return nil, answer.passed
+		case err == nil:
+			seen = sent
+		case errors.Is(err, botmesh.ErrUnknown):
+			t.doubt = true
+		}
+		told()
+		look := pause
+		if err == nil && c.push.live() {
+			look, pause = c.nextLook(answer), minPoll
+		} else {
+			pause = min(2*pause, c.cfg.MaxPoll)
+		}
+		switch pushed := await(ctx, t, changed, look).(type) {
+		case grant:
+			if seen.Elapsed() < c.cfg.Lease/2 {
+				return c.hold(t, pushed, seen), nil
+			} // else too little is left of it: the next call renews it
+		case *coord.PassedError:
+			return nil, pushed
+		}
+		if ctx.Err() != nil {
+			return nil, ended(ctx, err)
+		}
+	}
+}
+
+// nextLook is how long a waiter that a push will wake may wait before it looks
+// itself: it does when the holder's lease ends, and often enough to keep its ticket.
+func (c *Coordinator) nextLook(a answer) time.Duration {
+	return min(a.holder+time.Millisecond, c.cfg.Lease/3)
+}
+
+// await returns what was pushed to a ticket, or nil when it is time for the next
+// look, when pushes may have been missed, or when ctx ended.
+func await(ctx context.Context, t *ticket, changed <-chan struct{}, look time.Duration) any {
+	timer := time.NewTimer(look)
+	defer timer.Stop()
+	select {
+	case pushed := <-t.wake:
+		return pushed
+	case <-timer.C:
+	case <-changed:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// ended says why a wait ended, and what Redis answered last if it failed.
+func ended(ctx context.Context, last error) error {
+	err := context.Cause(ctx)
+	if last != nil && errors.Is(err, botmesh.ErrCoordinationUnavailable) && !errors.Is(last, context.Canceled) {
+		return fmt.Errorf("%w: %w", err, last)
+	}
+	return err
+}
+
+// answer is what a take says.
+type answer struct {
+	granted bool
+	grant   grant
+	passed  *coord.PassedError
+	holder  time.Duration // how long the holder's lease still lasts
+}
+
+// call puts the ticket in line or keeps it there. It may be repeated.
+func (c *Coordinator) call(ctx context.Context, t *ticket) (answer, error) {
+	r, err := c.run(takeScript, c.names.turn(t.key), t.id, c.cfg.Lease.Milliseconds(), t.place, t.floor).wait(ctx)
+	if err != nil {
+		return answer{}, err
+	}
+	status, err := r.status()
+	switch status {
+	case 1:
+		return answer{granted: true, grant: grant{
+			fence:    r.number(1),
+			previous: coord.Previous{Incarnation: r.text(2), Released: r.number(3) == 1, Passed: r.number(4)},
+			waiting:  coord.Waiting{Tickets: int(r.number(5)), Highest: max(t.place, r.number(6))},
+		}}, nil
+	case 2:
+		return answer{holder: time.Duration(r.number(1)) * time.Millisecond}, nil
+	case 3:
+		return answer{passed: &coord.PassedError{Key: t.key, Passed: r.number(1)}}, nil
+	}
+	return answer{}, err
+}
+
+// withdraw takes a ticket back that is not waited for any more, whether it is in
+// line, was granted in this moment, or was passed.
+func (c *Coordinator) withdraw(t *ticket, why error) {
+	c.mu.Lock()
+	delete(c.tickets, t.id)
+	crashed := c.crashed
+	c.mu.Unlock()
+	var passed *coord.PassedError
+	if errors.As(why, &passed) && !t.doubt || crashed {
+		return // Redis has dropped it, or a dead process withdraws nothing
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), min(c.calls.timeout, time.Second))
+	defer cancel()
+	c.giveBack(ctx, t.id, t.key, 0, t.doubt)
+}
+
+// giveBack releases a turn or withdraws a ticket. What gets no answer, and what an
+// earlier call without an answer may yet put back in line, is repaired later. The
+// status is that of the script.
+func (c *Coordinator) giveBack(ctx context.Context, id, key string, passed uint64, doubt bool) (int, error) {
+	repair := repair{key: c.names.turn(key), ticket: id, passed: passed}
+	r, err := c.run(releaseScript, repair.key, id, passed).wait(ctx)
+	if err != nil {
+		c.mend.add(repair, minPoll)
+		return 0, err
+	}
+	if doubt {
+		c.mend.add(repair, c.cfg.Lease/6)
+	}
+	return r.status()
+}

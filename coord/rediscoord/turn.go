@@ -1,0 +1,75 @@
+package rediscoord
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/coord/internal/lease"
+)
+
+// turn implements [coord.Turn].
+type turn struct {
+	coordinator *Coordinator
+	id          string // of its ticket
+	key         string
+	place       uint64
+	doubt       bool // a take without an answer may yet put the ticket in line again
+	fence       uint64
+	previous    coord.Previous
+	lease       *lease.Lease
+
+	mu      sync.Mutex
+	waiting coord.Waiting
+}
+
+func (t *turn) Key() string              { return t.key }
+func (t *turn) Context() context.Context { return t.lease.Context() }
+func (t *turn) Fence() uint64            { return t.fence }
+func (t *turn) Previous() coord.Previous { return t.previous }
+
+func (t *turn) Waiting() coord.Waiting {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.waiting
+}
+
+// Release implements [coord.Turn].
+func (t *turn) Release(ctx context.Context, passed uint64) error {
+	c := t.coordinator
+	if !t.lease.End(botmesh.LossReleased) {
+		c.lost(t)
+		return t.lease.Err()
+	}
+	c.drop(t.id) // not renewed from here on, whatever becomes of the call
+	status, err := c.giveBack(ctx, t.id, t.key, passed, t.doubt)
+	switch {
+	case err != nil:
+		return fmt.Errorf("rediscoord: releasing %s: %w", t.key, err)
+	case status == 3:
+		return &botmesh.LeaseLostError{Key: t.key, Reason: botmesh.LossSuperseded}
+	case status == 2:
+		return &botmesh.LeaseLostError{Key: t.key, Reason: botmesh.LossExpired}
+	}
+	return nil
+}
+
+// renewed takes in what a renewal said, which was sent at from.
+func (t *turn) renewed(r reply, from lease.Instant) {
+	status, err := r.status()
+	switch {
+	case err != nil:
+		t.lease.Fail()
+	case status == 1:
+		t.mu.Lock()
+		t.waiting = coord.Waiting{Tickets: int(r.number(1)), Highest: max(t.place, r.number(2))}
+		t.mu.Unlock()
+		t.lease.Renew(from)
+	case r.number(1) == 1:
+		t.lease.End(botmesh.LossSuperseded)
+	default:
+		t.lease.End(botmesh.LossExpired)
+	}
+}
