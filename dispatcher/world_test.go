@@ -15,6 +15,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/internal/jet"
@@ -88,7 +89,7 @@ func (w *world) start(configure ...func(*dispatcher.Config)) *replica {
 	in := func(kind string) jet.Stream { return gated{w.stream(kind), r.gate} }
 	j, err := journal.Open(ctx, journal.Config{Bot: "demo", Inbox: in("INBOX"), Dead: in("DEAD"), AckWait: lease})
 	must(err)
-	r.store = tmpStore{in("CP")}
+	r.store = natsstore.New(in("CP"), "demo")
 	r.outbox, err = outbox.Open(ctx, outbox.Config{
 		Stream: in("OUTBOX"), Bot: "demo", Incarnation: r.coord.Incarnation(), Hold: lease,
 		Senders: []provider.Sender{&caller{w.platform, r.gate}},
@@ -272,6 +273,26 @@ func (c *counter) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (bot
 		return on(ctx, r, m, o)
 	}
 	return o, nil
+}
+
+// list collects what several goroutines add.
+type list[T any] struct {
+	mu    sync.Mutex
+	items []T
+}
+
+// add returns how many there are now.
+func (l *list[T]) add(v T) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.items = append(l.items, v)
+	return len(l.items)
+}
+
+func (l *list[T]) all() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]T(nil), l.items...)
 }
 
 // counts is what a chat's user sees after n messages.
