@@ -50,7 +50,7 @@ func echo(c *bot.Context) error {
 	return nil
 }
 
-// Visits is a value that the bot keeps for each chat.
+// visits is a value that the bot keeps for each chat.
 const visits bot.State[int] = "visits"
 
 // count counts, each message exactly once whatever crashes: the new value and the
@@ -131,6 +131,10 @@ func crash(*bot.Context) error {
 
 // said answers what nothing else does.
 func said(c *bot.Context) error {
+	if c.Text() == "" {
+		c.Say("I can read only text.")
+		return nil
+	}
 	c.Sayf("you said: %s", c.Text())
 	return nil
 }
