@@ -39,16 +39,18 @@ type Loaded struct {
 }
 
 // Load reads and checks the settings. The error joins everything that is wrong,
-// one line each, and says what would be right; it shows no secret.
+// one line each, and says what would be right; it shows no secret. Rest is then
+// still there.
 func Load(in Input) (Loaded, error) {
 	flags, rest, err := fromFlags(in.Args)
 	if err != nil {
 		return Loaded{}, err
 	}
 	env := fromEnviron(in.Environ)
+	out := Loaded{Rest: rest}
 	file, err := fromFile(flags, env)
 	if err != nil {
-		return Loaded{}, err
+		return out, err
 	}
 
 	winners := map[string]setting{}
@@ -56,7 +58,6 @@ func Load(in Input) (Loaded, error) {
 	for _, layer := range [][]setting{flags, env, file} { // the first that sets a key wins
 		problems = append(problems, merge(winners, layer))
 	}
-	out := Loaded{Rest: rest}
 	all := fields(&out.Config)
 	for _, f := range all {
 		s := winner(winners, in.Defaults, f)
@@ -68,7 +69,7 @@ func Load(in Input) (Loaded, error) {
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
-		return Loaded{}, err // a value that can not be read has no meaning to check
+		return out, err // a value that can not be read has no meaning to check
 	}
 	out.Prefix = cmp.Or(out.Prefix, "botmesh:"+out.Bot)
 	for _, f := range all {

@@ -121,7 +121,7 @@ func (s *SDK) startMetrics(ctx context.Context, cfg Config, who *resource.Resour
 	if wantsMetrics(cfg.Env) {
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
-			return fmt.Errorf("export: metrics by OTEL_METRICS_EXPORTER: %w", err)
+			return fmt.Errorf("export: metrics by OTEL_METRICS_EXPORTER=%s: %w", cfg.Env("OTEL_METRICS_EXPORTER"), err)
 		}
 		options = append(options, sdkmetric.WithReader(reader))
 	}
@@ -139,7 +139,7 @@ func (s *SDK) startTraces(ctx context.Context, cfg Config, who *resource.Resourc
 	}
 	exporter, err := autoexport.NewSpanExporter(ctx)
 	if err != nil {
-		return fmt.Errorf("export: traces by OTEL_TRACES_EXPORTER: %w", err)
+		return fmt.Errorf("export: traces by OTEL_TRACES_EXPORTER=%s: %w", cfg.Env("OTEL_TRACES_EXPORTER"), err)
 	}
 	s.traces = sdktrace.NewTracerProvider(sdktrace.WithResource(who), sdktrace.WithBatcher(exporter))
 	otel.SetTracerProvider(s.traces)

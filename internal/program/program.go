@@ -1,0 +1,231 @@
+// Package program is how Botmesh's servers start and end.
+//
+// They read their settings, set up telemetry and the private address, do their
+// work until SIGTERM or SIGINT, drain, and exit: with 0 after a drain, 2 for a wrong
+// configuration, told in a line for each thing that is wrong, 1 for anything
+// else. A second signal ends the program at once.
+//
+// What belongs here: what all of them do in the same way. The work is theirs.
+package program
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/private"
+	"github.com/botmesh-go/botmesh/telemetry/export"
+)
+
+// module is the path by which the build knows Botmesh.
+const module = "github.com/botmesh-go/botmesh"
+
+// overtime is what a program gets beyond its drain to close its connections and
+// flush its telemetry; then it ends whatever it does.
+const overtime = 10 * time.Second
+
+// Exit codes.
+const (
+	ExitOK     = 0
+	ExitFailed = 1
+	ExitWrong  = 2 // the configuration is wrong
+)
+
+// Program is a server to be run by [Main].
+type Program struct {
+	// Name is the program's name in logs, messages and telemetry.
+	Name string
+	// Defaults are the program's own defaults of settings, by key.
+	Defaults map[string]string
+	// Check says what the settings lack for this program; nil asks for nothing.
+	Check func(config.Config) error
+	// Run works until ctx ends, then drains within Settings.Drain and returns nil.
+	// An error marked by config.Wrong is told to the user as it is.
+	Run func(ctx context.Context, p Process) error
+}
+
+// Process is what a running program has.
+type Process struct {
+	Settings config.Config // ReplicaID is never empty
+	Version  string
+	Log      *slog.Logger
+	// Private is served; it stops being ready by itself when the drain begins.
+	Private *private.Server
+}
+
+// Main runs p with the process's arguments and environment, and exits.
+func Main(p Program) {
+	os.Exit(p.run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+func (p Program) run(args, environ []string, stdout, stderr *os.File) int {
+	loaded, err := config.Load(config.Input{Args: args, Environ: environ, Defaults: p.Defaults})
+	for _, arg := range loaded.Rest {
+		switch arg {
+		case "--help", "-h":
+			return p.help(stdout, stderr)
+		case "--version":
+			return p.report(stderr, show(stdout, p.Name+" "+Version()+"\n"))
+		}
+		err = cmp.Or(err, config.Unexpected(arg))
+	}
+	if err == nil && p.Check != nil {
+		err = p.Check(loaded.Config)
+	}
+	if err != nil {
+		return p.report(stderr, config.Wrong(err))
+	}
+	if loaded.ReplicaID == "" {
+		loaded.ReplicaID = uuid.NewString()
+	}
+	log := Logger(stdout, loaded.Log).With("service", p.Name, "replica", loaded.ReplicaID)
+	return p.report(stderr, p.Serve(loaded.Config, environ, log))
+}
+
+// Serve runs the program with settings that were loaded and checked, until it
+// fails or was drained after a signal.
+func (p Program) Serve(settings config.Config, environ []string, log *slog.Logger) (err error) {
+	ctx, stop := interrupted(context.Background(), settings.Drain, log)
+	defer stop()
+	sdk, err := export.Start(ctx, export.Config{
+		Service: p.Name, Version: Version(), Replica: settings.ReplicaID, Env: lookup(environ), Logger: log,
+	})
+	if err != nil {
+		return config.Wrong(err) // only the OTEL_ variables can be at fault
+	}
+	defer func() {
+		if closeErr := sdk.Close(ctx); closeErr != nil {
+			log.Warn("telemetry was not flushed", "err", closeErr)
+		}
+	}()
+	priv, err := private.Start(private.Config{Listen: settings.AdminListen, Metrics: sdk.Metrics(), Logger: log})
+	if err != nil {
+		return fmt.Errorf("%w (BOTMESH_ADMIN_LISTEN chooses another)", err)
+	}
+	defer closePrivate(ctx, priv, log)
+	defer context.AfterFunc(ctx, priv.Drain)()
+
+	log.Info("started", "version", Version(), "private", priv.Addr())
+	if err := p.Run(ctx, Process{Settings: settings, Version: Version(), Log: log, Private: priv}); err != nil {
+		return err
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// interrupted returns a context that ends with the first signal. A second one, or
+// a drain that does not end, ends the process.
+func interrupted(ctx context.Context, drain time.Duration, log *slog.Logger) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		first, ok := <-signals
+		if !ok {
+			return
+		}
+		log.Info("stopping", "signal", first.String())
+		cancel()
+		select {
+		case second, ok := <-signals:
+			if !ok {
+				return
+			}
+			log.Warn("ended by a second signal", "signal", second.String())
+		case <-time.After(drain + overtime):
+			log.Error("ended since the drain does not end")
+		}
+		os.Exit(ExitFailed)
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel()
+	}
+}
+
+func closePrivate(ctx context.Context, priv *private.Server, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := priv.Close(ctx); err != nil {
+		log.Warn("the private address was not closed in order", "err", err)
+	}
+}
+
+func (p Program) help(stdout, stderr io.Writer) int {
+	err := show(stdout, "Usage: "+p.Name+" [flags]\n\n")
+	if err == nil {
+		err = config.Usage(stdout, p.Defaults)
+	}
+	return p.report(stderr, err)
+}
+
+func show(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// report tells the user what went wrong, a line for each thing, and gives the exit code.
+func (p Program) report(stderr io.Writer, err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(stderr, "%s: %s\n", p.Name, strings.TrimSpace(line))
+	}
+	if config.IsWrong(err) {
+		return ExitWrong
+	}
+	return ExitFailed
+}
+
+// Logger is the logger that the settings ask for.
+func Logger(w *os.File, s config.Log) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(s.Level)); err != nil {
+		level = slog.LevelInfo // the settings were checked
+	}
+	json := s.Format == "json" || s.Format == "auto" && !terminal(w)
+	return export.NewLogger(w, level, json)
+}
+
+func terminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func lookup(environ []string) func(string) string {
+	return func(name string) string {
+		for _, pair := range environ {
+			if value, ok := strings.CutPrefix(pair, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// Version is Botmesh's version in this build, "devel" if it has none.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == module && m.Version != "" && m.Version != "(devel)" {
+			return m.Version
+		}
+	}
+	return "devel"
+}
