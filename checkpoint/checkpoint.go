@@ -25,6 +25,8 @@ var ErrNewerFormat = errors.New("checkpoint: written in a newer format than this
 type Checkpoint struct {
 	// Format is the lowest format whose readers may touch this.
 	Format int `json:"format"`
+	// Chat is whose this is: a key that is a hash does not tell.
+	Chat botmesh.ChatKey `json:"chat"`
 	// Fence is the highest fence that wrote here. It is never compared by a write.
 	Fence uint64 `json:"fence,omitempty"`
 	// Epoch is the journal's; a cursor of another epoch counts as zero. Cursor is
@@ -118,6 +120,8 @@ func Decode(b []byte) (Checkpoint, error) {
 	}
 	var head struct {
 		Format int `json:"format"`
+	// Chat is whose this is: a key that is a hash does not tell.
+	Chat botmesh.ChatKey `json:"chat"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
 		return Checkpoint{}, fmt.Errorf("checkpoint: decode: %w", err)

@@ -190,7 +190,7 @@ func (h *hold) write(ctx context.Context, next checkpoint.Checkpoint, ttl time.D
 		telemetry.Conflicts.Add(ctx, 1, reason("lease lost"))
 		return context.Cause(h.turn.Context())
 	}
-	next.Fence, next.Deploy = h.fence, max(h.d.cfg.Deploy, h.cp.Deploy)
+	next.Chat, next.Fence, next.Deploy = h.chat, h.fence, max(h.d.cfg.Deploy, h.cp.Deploy)
 	next.Epoch, next.Out, next.OutEpoch = h.d.cfg.Journal.Epoch(), h.out, h.d.cfg.Outbox.Epoch()
 	value, err := next.Encode()
 	if err != nil {

@@ -141,6 +141,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, d.drain)()
 	var background sync.WaitGroup
 	background.Go(d.progress)
+	background.Go(d.sweep)
 	var err error
 	for d.soft.Err() == nil {
 		if err = d.pull(); errors.Is(err, journal.ErrEpochChanged) {

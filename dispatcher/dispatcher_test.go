@@ -398,6 +398,11 @@ func TestACheckpointWithoutAConversationExpires(t *testing.T) {
 	})
 }
 
+func (w *world) checkpointed(chat string) bool {
+	_, err := w.stream("CP").Last(w.t.Context(), "$KV.BOT_demo_CP."+key(chat).Key())
+	return err == nil
+}
+
 func natsRow(t *testing.T, w *world, chat string) (checkpoint.Row, error) {
 	return w.replicas[0].store.Load(t.Context(), key(chat).Key())
 }
@@ -454,5 +459,25 @@ func TestACheckpointOfANewerBuildIsLeftAlone(t *testing.T) {
 		w.start(func(c *dispatcher.Config) { c.Deploy = 2 })
 		w.settled(time.Minute)
 		w.judge("a", 2, false)
+	})
+}
+
+// DESIGN: C5. The journal is deleted while a letter waits for the platform: no
+// nudge is left, so the replicas look for such chats themselves.
+func TestARecreatedJournalStrandsNoLetter(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		w.platform.rule = func(string, string, int) error { return provider.Retry(errNo, time.Minute) }
+		a := w.start()
+		w.post("a", "x")
+		w.waitFor(func() bool { return len(a.d.Status().Lanes) == 0 && w.checkpointed("a") })
+		a.drain()
+		w.recreate("e2")
+		w.platform.mu.Lock()
+		w.platform.rule = nil
+		w.platform.mu.Unlock()
+		w.start()
+		w.waitFor(func() bool { return len(w.platform.texts("a")) == 1 })
+		w.settled(10 * time.Minute)
 	})
 }

@@ -37,24 +37,36 @@ type world struct {
 	platform *platform
 	bot      *counter
 
+	epoch string // of the journal
+
 	mu       sync.Mutex
 	replicas []*replica
 	ids      int
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, server: jet.NewMemory(), hub: &coord.MemoryHub{}, platform: newPlatform(), bot: &counter{}}
+	w := &world{t: t, server: jet.NewMemory(), hub: &coord.MemoryHub{}, platform: newPlatform(), bot: &counter{}, epoch: "e1"}
 	t.Cleanup(w.server.Close)
 	return w
 }
 
 func (w *world) stream(kind string) jet.Stream {
-	cfg := jet.MemoryConfig{Metadata: map[string]string{"botmesh.epoch": "e1"}}
+	epoch := "e1"
+	if kind == "INBOX" {
+		epoch = w.epoch
+	}
+	cfg := jet.MemoryConfig{Metadata: map[string]string{"botmesh.epoch": epoch}}
 	name := "BOT_demo_" + kind
 	if kind == "CP" {
 		name, cfg.MaxPerSubject = "KV_"+name, 1
 	}
 	return w.server.Stream(name, cfg)
+}
+
+// recreate deletes the journal and makes it anew.
+func (w *world) recreate(epoch string) {
+	w.server.Delete(w.stream("INBOX").Name())
+	w.epoch = epoch
 }
 
 // replica is one worker of the world.
@@ -169,7 +181,7 @@ func key(chat string) botmesh.ChatKey { return botmesh.ChatKey{Provider: "fake",
 // unacknowledged.
 func (w *world) settled(limit time.Duration) {
 	w.t.Helper()
-	c, err := w.stream("INBOX").Consumer(w.t.Context(), jet.ConsumerConfig{Name: "nudges-e1", Subject: "bot.in.demo.>", HeadersOnly: true, AckWait: lease})
+	c, err := w.stream("INBOX").Consumer(w.t.Context(), jet.ConsumerConfig{Name: "nudges-" + w.epoch, Subject: "bot.in.demo.>", HeadersOnly: true, AckWait: lease})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -257,6 +269,9 @@ func (c *counter) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (bot
 	c.runs++
 	on := c.on
 	c.mu.Unlock()
+	if r.Record.Type == botmesh.TypeEvent {
+		return botmesh.Outcome{Ignored: true}, nil
+	}
 	n := 0
 	if r.State != nil {
 		if err := json.Unmarshal(r.State, &n); err != nil {

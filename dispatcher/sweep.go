@@ -1,0 +1,117 @@
+package dispatcher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
+)
+
+// sweptKey is where the store keeps the epoch of the journal that was swept last.
+// It has no dot, so that it is no chat's.
+const sweptKey = "_swept"
+
+// sweepPause is how long a sweep that failed waits before it is made again.
+const sweepPause = 10 * time.Second
+
+// sweep gives every chat with something left to do a record to stand for it, once
+// for each epoch of the journal.
+//
+// What a chat has left to do, effects to confirm or letters to deliver, stands
+// under an unacknowledged record. When the journal is made anew those records are
+// gone, and nobody would look at the chat until its user writes again.
+func (d *Dispatcher) sweep() {
+	for {
+		err := d.sweepOnce(d.soft)
+		if err == nil || d.draining() {
+			return
+		}
+		d.log.WarnContext(d.soft, "the sweep of a new journal did not end, it is made again", "err", err)
+		if !pause(d.soft, sweepPause) {
+			return
+		}
+	}
+}
+
+func (d *Dispatcher) sweepOnce(ctx context.Context) error {
+	epoch := d.cfg.Journal.Epoch()
+	row, err := d.cfg.Store.Load(ctx, sweptKey)
+	if err != nil {
+		return fmt.Errorf("dispatcher: sweep: %w", err)
+	}
+	var swept struct {
+		Epoch string `json:"epoch"`
+	}
+	if row.Revision != 0 {
+		if err := json.Unmarshal(row.Value, &swept); err != nil {
+			return fmt.Errorf("dispatcher: sweep: %w", err)
+		}
+		if swept.Epoch == epoch {
+			return nil
+		}
+		d.log.WarnContext(ctx, "the journal was made anew, chats with something left to do get a record")
+		if err := d.sweepChats(ctx, epoch); err != nil {
+			return err
+		}
+	}
+	swept.Epoch = epoch
+	value, err := json.Marshal(swept)
+	if err != nil {
+		return fmt.Errorf("dispatcher: sweep: %w", err)
+	}
+	// A crash before this write, or another replica's sweep beside this one: the
+	// records are published again, under the same ids.
+	_, err = d.cfg.Store.Swap(ctx, sweptKey, row, value, d.nonce.next(), 0)
+	if err != nil && !errors.Is(err, botmesh.ErrConflict) {
+		return fmt.Errorf("dispatcher: sweep: %w", err)
+	}
+	return nil
+}
+
+func (d *Dispatcher) sweepChats(ctx context.Context, epoch string) error {
+	var failed error
+	err := d.cfg.Store.Keys(ctx, func(key string) bool {
+		if key != sweptKey {
+			failed = d.sweepChat(ctx, key, epoch)
+		}
+		return failed == nil
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("dispatcher: sweep: %w", err)
+	}
+	return nil
+}
+
+// sweepChat publishes a record without effect for a chat of another epoch that has
+// something left to do.
+func (d *Dispatcher) sweepChat(ctx context.Context, key, epoch string) error {
+	row, err := d.cfg.Store.Load(ctx, key)
+	if err != nil {
+		return err
+	}
+	cp, err := checkpoint.Decode(row.Value)
+	if err != nil || row.Revision == 0 || cp.Epoch == epoch || cp.Chat.Validate() != nil {
+		return nil // what can not be read here is a newer build's to see to
+	}
+	if cp.Effects == nil {
+		tail, err := d.cfg.Outbox.Last(ctx, cp.Chat)
+		if err != nil {
+			return err
+		}
+		standing, err := d.cfg.Outbox.Standing(ctx, cp.Chat)
+		if err != nil {
+			return err
+		}
+		if standing.Settled >= tail.Seq {
+			return nil
+		}
+	}
+	_, err = d.cfg.Journal.Publish(ctx, botmesh.Record{
+		Type: botmesh.TypeEvent, ID: "sweep:" + epoch + ":" + key[:min(len(key), 150)], Chat: cp.Chat,
+	})
+	return err
+}
