@@ -28,7 +28,7 @@ type chain struct {
 	chat              botmesh.ChatKey
 	letters, receipts string // subjects
 
-	// busy holds a token while a tenure works. What follows is that tenure's.
+	// busy holds a token while a tenure works on what follows.
 	busy  chan struct{}
 	known bool
 	last  link   // the end of the chain, as far as known
@@ -114,17 +114,17 @@ func (o *Outbox) chainLocked(chat botmesh.ChatKey) *chain {
 
 // learn takes in an end of the chain that was read.
 func (c *chain) learn(l link) {
-	if c.known && c.last.seq == l.seq {
-		return
+	if c.known && c.last.ID == l.ID {
+		return // it was seen before, and counts from then
 	}
 	c.known, c.last, c.seen, c.mine = true, l, c.o.now(), false
 }
 
 // mayCall reports whether the platform may be called: our own entry is the last
-// one, it is not free, and so long before the end of its time that the call ends
-// in it.
+// one, it is not free, and its time lasts for a call and for the dead letter that
+// may come of it.
 func (c *chain) mayCall() bool {
-	return c.mine && !c.last.Free && c.began.atMost(c.o.now()) < c.o.cfg.Hold-c.o.callTimeout()
+	return c.mine && !c.last.Free && c.began.atMost(c.o.now()) < c.o.cfg.Hold-2*c.o.callTimeout()
 }
 
 // mayClaim reports whether a claim may be appended at once. The writer of the last
@@ -263,7 +263,7 @@ func (c *chain) await(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrNewerFormat):
 			return err
-		case err == nil && l.seq != c.last.seq:
+		case err == nil && l.seq > c.last.seq:
 			c.learn(l)
 			return nil
 		}

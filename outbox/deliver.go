@@ -24,17 +24,19 @@ func (d *Delivery) deliver(p part) error {
 	var paying chan error
 	for {
 		e := d.handle(d.t.span.of(d, p), p)
-		var err error
 		if paying != nil {
-			err = <-paying
-		}
-		if errors.Is(err, errTaken) {
-			return err
+			if err := <-paying; err != nil {
+				if !errors.Is(err, errTaken) {
+					d.c.owe(e) // the tenure is cut off; the next one in this process writes both
+				}
+				return err
+			}
+			d.report(d.reached(), false, nil)
 		}
 		d.c.owe(e)
 		next, ok := d.following(p, e)
-		if err != nil || !ok {
-			return errors.Join(err, d.c.pay(d.hard))
+		if !ok {
+			return d.c.pay(d.hard)
 		}
 		paying = make(chan error, 1)
 		go func() { paying <- d.c.pay(d.hard) }()
@@ -144,7 +146,7 @@ func (o *Outbox) call(ctx context.Context, p part) (sent provider.Sent, err erro
 	return o.senders[p.letter.Chat.Provider].Call(ctx, provider.Call{Part: p.of().ID, Chat: p.letter.Chat, Send: p.of().Send})
 }
 
-// callTimeout bounds a call to the platform.
+// callTimeout bounds a call to the platform, and the writing of a dead letter.
 func (o *Outbox) callTimeout() time.Duration { return o.cfg.Hold / 3 }
 
 // recognises reports whether a provider's platform knows a repeated call.

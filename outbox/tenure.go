@@ -30,23 +30,39 @@ func (p part) last() bool       { return p.index == len(p.letter.Parts)-1 }
 // run works whenever there is something to do, until the tenure ends.
 func (d *Delivery) run() {
 	defer close(d.done)
-	select {
-	case d.c.busy <- struct{}{}: // an earlier tenure in this process has ended
-	case <-d.soft.Done():
-		return
-	}
-	defer func() { <-d.c.busy }()
 	for {
 		select {
 		case <-d.kick:
-			err := d.round()
-			d.t.span.end()
-			d.report(d.reached(), true, err)
+			if d.take(d.soft) == nil {
+				err := d.round()
+				d.t.span.end()
+				d.report(d.reached(), true, err)
+				<-d.c.busy
+			}
 		case <-d.soft.Done():
-			d.t.left = d.leave()
-			d.report(d.reached(), true, context.Cause(d.soft))
+			if d.t.left = d.take(d.hard); d.t.left == nil {
+				d.t.left = d.leave()
+				d.report(d.reached(), true, context.Cause(d.soft))
+				<-d.c.busy
+			}
 			return
 		}
+	}
+}
+
+// take waits until no other tenure of this process works on the chain: an earlier
+// one may not have been closed yet.
+func (d *Delivery) take(ctx context.Context) error {
+	select {
+	case d.c.busy <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case d.c.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
