@@ -4,6 +4,7 @@ package natstest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/botmesh-go/botmesh/internal/natsd"
 )
@@ -18,4 +19,16 @@ func Start(t testing.TB) (url string) {
 	}
 	t.Cleanup(s.Shutdown)
 	return s.URL()
+}
+
+// Until polls until ok, for half a minute at most.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
 }
