@@ -83,17 +83,18 @@ func TestARecordThatIsGoneIsSetAsideWithoutBody(t *testing.T) {
 	server := jet.NewMemory()
 	j := openMemory(t, server, "e1")
 	mustPublish(t, j.Publisher, message(chat("1"), "1", "hi"))
+	mustPublish(t, j.Publisher, message(chat("1"), "2", "another"))
 	server.Stream(InboxStream(testBot), jet.MemoryConfig{}).Remove(1)
 	for _, d := range []Dead{
 		{Chat: chat("1"), Epoch: "e1", Seq: 1, Error: "x"},
-		{Chat: chat("1"), Epoch: "e0", Seq: 1, Error: "of another epoch"},
+		{Chat: chat("1"), Epoch: "e0", Seq: 2, Error: "of another epoch"},
 	} {
 		if err := j.SetAside(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := deadOf(t, j, Filter{Chat: chat("1")})
-	if len(got) != 2 || !errors.Is(got[0].Entry.Err, ErrUnreadable) || got[1].Entry.Record.Epoch != "e0" {
+	if len(got) != 2 || !errors.Is(got[0].Entry.Err, ErrUnreadable) || got[1].Entry.Record.Epoch != "e0" || got[1].Entry.Record.ID != "" {
 		t.Fatalf("got %+v, want both, without a body", got)
 	}
 	err := j.SetAside(t.Context(), Dead{Chat: chat("1"), Epoch: "e1", Seq: 9, Error: "x"})

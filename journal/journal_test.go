@@ -101,8 +101,11 @@ func TestAbsenceIsBelievedOnlyWhenProven(t *testing.T) {
 	for _, id := range []string{"1", "2", "3"} {
 		mustPublish(t, j.Publisher, message(chat("1"), id, id))
 	}
-	stream.Remove(2)
-	stream.Remove(3)
+	mustPublish(t, j.Publisher, message(chat("2"), "4", "4"))
+	mustPublish(t, j.Publisher, message(chat("1"), "5", "5"))
+	for _, seq := range []uint64{2, 3, 5} {
+		stream.Remove(seq)
+	}
 	lagging := &faulty{Stream: stream, // the leader has not applied 1 and says so
 		next: func(context.Context, string, uint64) (jet.Stored, error) { return jet.Stored{}, botmesh.ErrNotFound },
 		info: func(context.Context) (jet.Info, error) {
@@ -133,11 +136,12 @@ func TestAbsenceIsBelievedOnlyWhenProven(t *testing.T) {
 	}{
 		"there":                 {inbox: stream, seq: 1, there: true},
 		"deleted":               {inbox: stream, seq: 2},
-		"deleted at the end":    {inbox: stream, seq: 3},
-		"beyond the end":        {inbox: stream, seq: 4, want: ErrNotProven},
+		"deleted at the end":    {inbox: stream, seq: 5},
+		"beyond the end":        {inbox: stream, seq: 6, want: ErrNotProven},
+		"another chat's":        {inbox: stream, seq: 4, want: ErrEpochChanged},
 		"leader behind":         {inbox: lagging, seq: 1, want: ErrNotProven},
 		"leader away":           {inbox: down, seq: 1, want: botmesh.ErrRefused},
-		"stream replaced":       {inbox: replaced, seq: 3, want: ErrEpochChanged},
+		"stream replaced":       {inbox: replaced, seq: 5, want: ErrEpochChanged},
 		"applied while proving": {inbox: racing, seq: 1, there: true},
 	} {
 		t.Run(name, func(t *testing.T) {

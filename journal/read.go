@@ -42,8 +42,10 @@ func (j *Journal) Prove(ctx context.Context, chat botmesh.ChatKey, seq uint64) (
 	for asked := false; ; asked = true {
 		m, err := j.inbox.Next(ctx, ">", seq)
 		switch {
+		case err == nil && m.Seq == seq && m.Subject != subjectOf(familyIn, j.bot, chat):
+			return false, fmt.Errorf("%w: %d is another chat's than %s", ErrEpochChanged, seq, chat.Key())
 		case err == nil:
-			return m.Seq == seq && m.Subject == subjectOf(familyIn, j.bot, chat), nil
+			return m.Seq == seq, nil
 		case !errors.Is(err, botmesh.ErrNotFound):
 			return false, fmt.Errorf("journal: prove %s at %d: %w", chat.Key(), seq, err)
 		case asked:

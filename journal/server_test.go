@@ -93,6 +93,13 @@ func TestServerKeepsTheJournalsPromises(t *testing.T) {
 	if want := []uint64{1, 2, 3}; !slices.Equal(seqs, want) {
 		t.Errorf("nudges: got %v, want %v and no status", seqs, want)
 	}
+	nudges, err := conn.JetStream().Consumer(t.Context(), InboxStream(testBot), "nudges-"+a.Epoch())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := nudges.CachedInfo().Config; !got.HeadersOnly || got.AckWait != 15*time.Second || got.MaxAckPending != -1 || got.MaxDeliver != -1 {
+		t.Errorf("consumer: got %+v, want headers only and no limits", got) // DESIGN N1
+	}
 	if all, err := a.List(t.Context(), Filter{Since: time.Now().Add(-time.Hour)}); err != nil || len(all) != 3 {
 		t.Errorf("list: got %d and %v, want 3", len(all), err)
 	}
