@@ -23,7 +23,7 @@ type Receiver interface {
 	// ID is the provider's instance id: one account. It is in the webhook's path
 	// and in every chat key.
 	ID() string
-	// MaxBody bounds a webhook's body, in bytes. Not a byte more is read.
+	// MaxBody bounds a webhook's body, in bytes.
 	MaxBody() int64
 	// Verify checks that the platform sent this: a signature over the raw body, or
 	// a secret in a header, compared in constant time. It is called before Parse

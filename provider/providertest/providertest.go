@@ -17,7 +17,7 @@ import (
 	"github.com/botmesh-go/botmesh/provider"
 )
 
-// maxID is the longest id of a record, in bytes.
+// maxID is the longest id of a record or of a user, in bytes.
 const maxID = 200
 
 // Sample is a webhook and what it becomes.
@@ -120,8 +120,10 @@ func Check(r provider.Receiver, recs []botmesh.Record) error {
 			return fmt.Errorf("record %d: got the unknown type %q", i, rec.Type)
 		case rec.Seq != 0 || rec.Epoch != "" || !rec.Stored.IsZero():
 			return fmt.Errorf("record %d: got a place in the journal, want none", i)
-		case !rec.SentAt.IsZero() && rec.SentAt.Location() != time.UTC:
-			return fmt.Errorf("record %d: got the time zone %v, want UTC", i, rec.SentAt.Location())
+		case len(rec.User) > maxID:
+			return fmt.Errorf("record %d: got a user of %d bytes, want at most %d", i, len(rec.User), maxID)
+		case !rec.SentAt.IsZero() && (rec.SentAt.Location() != time.UTC || rec.SentAt.Year() > 9999):
+			return fmt.Errorf("record %d: got the time %v, want one in UTC before the year 10000", i, rec.SentAt)
 		}
 		seen[rec.ID] = true
 	}

@@ -210,8 +210,11 @@ func (r *Receiver) other(body []byte) botmesh.Record {
 	return rec
 }
 
+// lastSecond is the last second of the year 9999. No platform's time is beyond it.
+const lastSecond = 253402300799
+
 func moment(unix int64) time.Time {
-	if unix <= 0 {
+	if unix <= 0 || unix > lastSecond {
 		return time.Time{}
 	}
 	return time.Unix(unix, 0).UTC()

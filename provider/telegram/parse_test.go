@@ -137,6 +137,12 @@ func TestParseDetails(t *testing.T) {
 			t.Errorf("got a reply to %q, want none", m.Message.ReplyTo)
 		}
 	})
+	t.Run("NoTimeBeyondTheCalendar", func(t *testing.T) {
+		t.Parallel()
+		if m := parse(t, `{"update_id":1,"message":{"date":9000000000000000,"chat":{"id":7},"text":"a"}}`)[0]; !m.SentAt.IsZero() {
+			t.Errorf("got the time %v, want none", m.SentAt)
+		}
+	})
 	t.Run("RepeatedBodyHasTheSameID", func(t *testing.T) {
 		t.Parallel()
 		a, b, c := parse(t, `{"poll":1}`)[0].ID, parse(t, `{"poll":1}`)[0].ID, parse(t, `{"poll":2}`)[0].ID
