@@ -63,7 +63,9 @@ func launch(t *testing.T, name string, env []string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.CommandContext(t.Context(), exe, args...), stderr: &bytes.Buffer{}}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // then it is killed
+	t.Cleanup(cancel)
+	p := &process{cmd: exec.CommandContext(ctx, exe, args...), stderr: &bytes.Buffer{}}
 	p.cmd.Env = append(env, role+"="+name)
 	p.cmd.Stderr = p.stderr
 	out, err := p.cmd.StdoutPipe()
