@@ -1,9 +1,11 @@
 package jet_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
 
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/jet/jettest"
@@ -71,3 +73,7 @@ func dial(t testing.TB, url string) *jet.Conn {
 	t.Cleanup(c.Close)
 	return c
 }
+
+func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -42,7 +42,9 @@ func (s *stream) Consumer(ctx context.Context, cfg ConsumerConfig) (Consumer, er
 }
 
 // ensure finds the consumer, or makes it where the last one is known to have been.
-func (c *consumer) ensure(ctx context.Context) error {
+func (c *consumer) ensure(outer context.Context) error {
+	ctx, cancel := context.WithTimeout(outer, 2*c.stream.conn.cfg.Timeout)
+	defer cancel()
 	js := c.stream.conn.js
 	for {
 		at, err := js.Consumer(ctx, c.stream.name, c.cfg.Name)
@@ -58,7 +60,7 @@ func (c *consumer) ensure(ctx context.Context) error {
 			}
 		}
 		if err != nil {
-			return apiFailed(ctx, err)
+			return apiFailed(outer, err)
 		}
 		info := at.CachedInfo()
 		c.saw(info)
@@ -71,7 +73,7 @@ func (c *consumer) ensure(ctx context.Context) error {
 		}
 		is.AckWait, is.HeadersOnly = c.cfg.AckWait, c.cfg.HeadersOnly
 		_, err = js.UpdateConsumer(ctx, c.stream.name, is)
-		return apiFailed(ctx, err)
+		return apiFailed(outer, err)
 	}
 }
 
@@ -112,7 +114,13 @@ func (c *consumer) config(ctx context.Context) (jetstream.ConsumerConfig, error)
 func (c *consumer) saw(info *jetstream.ConsumerInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.floor, c.seen = max(c.floor, info.AckFloor.Stream), time.Now()
+	c.floor, c.seen = max(c.floor, floorOf(info)), time.Now()
+}
+
+// floorOf is the acknowledgement floor. A cluster says zero of a consumer that has
+// acknowledged nothing, where a single server says what it began behind.
+func floorOf(info *jetstream.ConsumerInfo) uint64 {
+	return max(info.AckFloor.Stream, max(info.Config.OptStartSeq, 1)-1)
 }
 
 func (c *consumer) Floor(ctx context.Context) (uint64, error) {
@@ -120,7 +128,7 @@ func (c *consumer) Floor(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return info.AckFloor.Stream, nil
+	return floorOf(info), nil
 }
 
 func (c *consumer) Pending(ctx context.Context) (waiting, unacknowledged uint64, err error) {

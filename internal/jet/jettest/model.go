@@ -60,7 +60,7 @@ func (m *machine) of(subject string, from uint64) (first, last jet.Stored) {
 }
 
 func (m *machine) add(r *rapid.T, p jet.Publish) {
-	ack, err := m.b.Publish(m.t.Context(), p)
+	ack, err := win(func() (jet.Ack, error) { return m.b.Publish(m.t.Context(), p) })
 	if err != nil || ack.Seq <= m.high || ack.Duplicate {
 		r.Fatalf("publish: got %+v, %v, want a sequence over %d", ack, err, m.high)
 	}
