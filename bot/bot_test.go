@@ -65,6 +65,7 @@ func TestCommands(t *testing.T) {
 	p := flowtest.Play(t, formBot())
 	p.User("/echo hi").Bot("hi")
 	p.User(" /ECHO@some_bot \n two  words\nand a line ").Bot("two  words\nand a line")
+	p.User("/echo\u00a0hi").Bot("hi")
 	p.User("/echo").Bot("usage: /echo <text>")
 	p.User("/echo@some_bot ").Bot("usage: /echo <text>")
 	p.User("/Nope x").Bot("unknown command: /Nope")

@@ -1,6 +1,9 @@
 package bot
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // maxCommand bounds the name of a command, in bytes.
 const maxCommand = 32
@@ -11,7 +14,7 @@ const maxCommand = 32
 func parseCommand(text string) (name, args string, ok bool) {
 	text = strings.TrimSpace(text)
 	word := text
-	if i := strings.IndexFunc(text, isSpace); i >= 0 {
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
 		word, args = text[:i], strings.TrimSpace(text[i:])
 	}
 	name, to, addressed := strings.Cut(word, "@")
@@ -20,8 +23,6 @@ func parseCommand(text string) (name, args string, ok bool) {
 	}
 	return name, args, len(name)-1 <= maxCommand
 }
-
-func isSpace(r rune) bool { return strings.ContainsRune(" \t\r\n", r) }
 
 // isWord reports whether s is made of letters, digits and underscores of ASCII, at
 // least one.

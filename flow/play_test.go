@@ -188,6 +188,13 @@ func TestAButtonAnswersItsQuestion(t *testing.T) {
 		t.Errorf("a payload without a mark: got %v, %v, want it taken as it is", p, err)
 	}
 
+	first, err := f.Start(wrote(t, 5, "/trip"))
+	open := at(t, first, err, askTo, trip{})
+	tr = pressed(t, 6, "Rome")
+	p, err = f.Answer(tr, open)
+	at(t, p, err, askTo, trip{})
+	said(t, tr, "Please write a text.\nWhere to?") // the text of a press is the bot's
+
 	tr = pressed(t, 4, "~3:perhaps")
 	p, err = f.Answer(tr, pos)
 	at(t, p, err, askSure, trip{To: "Rome", Days: 25})
@@ -216,7 +223,7 @@ func TestButtonsGoStale(t *testing.T) {
 		{"of the author's own", nil, press("yes"), false},
 		{"with a mark that is none", nil, press("~!:yes"), false},
 		{"with half a mark", nil, press("~2"), false},
-		{"written by hand", nil, botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Text: yes}}, false},
+		{"written by hand", nil, botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Text: yes, Payload: yes}}, false},
 	} {
 		if got := tt.at.Stale(tt.r); got != tt.want {
 			t.Errorf("a button %s: got stale %t, want %t", tt.name, got, tt.want)
