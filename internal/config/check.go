@@ -30,7 +30,7 @@ func (c Config) check() error {
 	p.atLeast("retention", c.Retention, time.Minute)
 	p.atLeast("duplicate_window", c.DuplicateWindow, 100*time.Millisecond)
 	p.when(c.DuplicateWindow > c.Retention, "duplicate_window", "must not be longer than retention")
-	p.atLeast("drain", c.Drain, 0)
+	p.atLeast("drain", c.Drain, 100*time.Millisecond)
 
 	p.schemes("nats_url", c.NATS.URL, "nats", "tls", "ws", "wss")
 	p.schemes("redis_url", c.Redis.URL, "redis", "rediss", "redis+cluster", "redis+sentinel")

@@ -1,0 +1,113 @@
+// Package engine connects a program to the NATS servers that its settings name,
+// and prepares the streams that a bot stands on.
+//
+// A server that is away is waited for; what no waiting mends is marked as a wrong
+// configuration.
+//
+// What belongs here: settings turned into connections and streams. What is kept
+// in them is the business of journal, checkpoint and outbox.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
+	"github.com/botmesh-go/botmesh/streams"
+)
+
+// complainEvery bounds how often a wait is logged.
+const complainEvery = 10 * time.Second
+
+// Dial connects by the settings, or to a server inside the process if there is
+// one. A server that is away is no error.
+func Dial(ctx context.Context, s config.Config, name string, inside nats.InProcessConnProvider, log *slog.Logger) (*jet.Conn, error) {
+	conn, err := jet.Dial(ctx, jet.Config{
+		URL: s.NATS.URL.Reveal(), Creds: s.NATS.Creds, Name: name, InProcess: inside, Logger: log,
+	})
+	if err != nil && ctx.Err() == nil {
+		return nil, config.Wrong(err)
+	}
+	return conn, err
+}
+
+// Streams are all streams of the bot of the settings.
+func Streams(s config.Config) []jetstream.StreamConfig {
+	all := journal.Streams(journal.Sizing{Bot: s.Bot, Retention: s.Retention, Duplicates: s.DuplicateWindow})
+	all = append(all, outbox.Streams(outbox.Sizing{Bot: s.Bot, Retention: s.Retention})...)
+	all = append(all, natsstore.Stream(s.Bot, s.Replicas))
+	for i := range all {
+		all[i].Replicas = s.Replicas // zero is left to the servers that are there
+	}
+	return all
+}
+
+// Prepare makes sure that the bot's streams are there, as far as the settings
+// allow, and waits while that can not be told. It returns ctx's error if that
+// ends first.
+func Prepare(ctx context.Context, conn *jet.Conn, s config.Config, log *slog.Logger) error {
+	return Await(ctx, log, "streams", func(ctx context.Context) error {
+		return streams.Ensure(ctx, conn.JetStream(), streams.Mode(s.Streams), Streams(s))
+	})
+}
+
+// Await repeats try, with pauses of up to three seconds, while what it needs is
+// away: refused, not found or without an answer. Any other error is marked as a
+// wrong configuration. It returns ctx's error if that ends first.
+func Await(ctx context.Context, log *slog.Logger, what string, try func(context.Context) error) error {
+	complain := rate.Sometimes{Interval: complainEvery}
+	pauses := backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
+		backoff.WithMaxInterval(3*time.Second), backoff.WithMaxElapsedTime(0))
+	err := backoff.Retry(func() error {
+		err := try(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return backoff.Permanent(ctx.Err())
+		case errors.Is(err, botmesh.ErrRefused), errors.Is(err, botmesh.ErrUnknown), errors.Is(err, botmesh.ErrNotFound):
+			complain.Do(func() { log.Warn("waiting", "for", what, "err", err) })
+			return err
+		}
+		return backoff.Permanent(config.Wrong(err))
+	}, backoff.WithContext(pauses, ctx))
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// Close writes out what was sent and closes the connection, within a second.
+func Close(ctx context.Context, conn *jet.Conn, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if err := conn.Drain(ctx); err != nil {
+		log.Warn("nats was not closed in order", "err", err)
+	}
+}
+
+// Writable says whether the inbox of a bot takes a publish now, without storing
+// anything: it publishes on a condition that never holds, and a stream that
+// answers so could have taken the message.
+func Writable(ctx context.Context, inbox jet.Stream, bot string) error {
+	never := uint64(1) << 60
+	subject := "bot.status." + bot + ".ready.probe"
+	_, err := inbox.Publish(ctx, jet.Publish{Msg: jet.Msg{Subject: subject}, Expect: &never})
+	if errors.Is(err, botmesh.ErrConflict) {
+		return nil
+	}
+	return fmt.Errorf("engine: the inbox takes no publish: %w", err)
+}

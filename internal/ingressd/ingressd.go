@@ -1,0 +1,204 @@
+// Package ingressd is an ingress replica: the webhooks of the platforms that the
+// settings know, wired to the journal.
+//
+// It answers from the first moment: 503 while NATS is away. It needs no Redis and
+// links none.
+//
+// What belongs here: the wiring, in the order in which it is made and ended. What
+// a room does is its own.
+package ingressd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/botmesh-go/botmesh/ingress"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
+	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/private"
+	"github.com/botmesh-go/botmesh/internal/program"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/provider"
+	"github.com/botmesh-go/botmesh/provider/telegram"
+)
+
+// linger is how long webhooks are still taken after the drain began, at most: until
+// everybody has heard that this replica is not ready any more.
+const linger = 2 * time.Second
+
+// Program is the ingress as a program.
+func Program() program.Program {
+	return program.Program{
+		Name:     "botmesh-ingress",
+		Defaults: map[string]string{"admin_listen": "127.0.0.1:9091"},
+		Check:    config.Config.CheckIngress,
+		Run: func(ctx context.Context, p program.Process) error {
+			in, err := New(ctx, Config{Settings: p.Settings, Version: p.Version, Linger: min(linger, p.Settings.Drain/5), Log: p.Log})
+			if err != nil {
+				return err
+			}
+			p.Private.Watch(in.Probes())
+			return in.Run(ctx)
+		},
+	}
+}
+
+// Config configures an ingress. Settings are required.
+type Config struct {
+	Settings config.Config
+	// Inside connects to a NATS server in this process; nil goes by the settings.
+	Inside nats.InProcessConnProvider
+	// Linger is how long webhooks are still taken after Run was told to stop.
+	Linger  time.Duration
+	Version string
+	Log     *slog.Logger // defaults to discarding
+}
+
+// Ingress is an ingress replica. Make one with [New] and call [Ingress.Run] once.
+type Ingress struct {
+	cfg      Config
+	conn     *jet.Conn
+	inbox    jet.Stream
+	server   *http.Server
+	listener net.Listener
+	prepared atomic.Bool // the streams are there
+}
+
+// New listens, and connects to NATS, which need not be there yet. What is wrong
+// with the settings is marked as such.
+func New(ctx context.Context, cfg Config) (*Ingress, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := cfg.Settings
+	receivers, err := receivers(s)
+	if err != nil {
+		return nil, config.Wrong(err)
+	}
+	in := &Ingress{cfg: cfg}
+	if in.listener, err = net.Listen("tcp", s.Listen); err != nil {
+		return nil, fmt.Errorf("ingressd: %w (BOTMESH_LISTEN chooses another)", err)
+	}
+	if in.conn, err = engine.Dial(ctx, s, "botmesh-ingress "+s.ReplicaID, cfg.Inside, cfg.Log); err != nil {
+		return nil, errors.Join(err, in.listener.Close())
+	}
+	in.inbox = in.conn.Stream(journal.InboxStream(s.Bot))
+	handler, err := in.handler(receivers)
+	if err != nil {
+		in.conn.Close()
+		return nil, errors.Join(err, in.listener.Close())
+	}
+	in.server = ingress.NewServer(s.Listen, handler, cfg.Log)
+	return in, nil
+}
+
+// Addr is the public address.
+func (in *Ingress) Addr() string { return in.listener.Addr().String() }
+
+// Run takes webhooks until ctx ends, answers those in hand within the settings'
+// Drain and closes what New opened. The error is nil after a drain.
+func (in *Ingress) Run(ctx context.Context) error {
+	defer engine.Close(ctx, in.conn, in.cfg.Log)
+	in.cfg.Log.Info("serving", "addr", in.Addr())
+	group, all := errgroup.WithContext(ctx)
+	group.Go(func() error { return in.prepare(all) })
+	group.Go(func() error {
+		<-all.Done()
+		if ctx.Err() != nil { // told to stop; else one of the others failed
+			time.Sleep(in.cfg.Linger)
+		}
+		return in.close(context.WithoutCancel(ctx))
+	})
+	group.Go(func() error {
+		if err := in.server.Serve(in.listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("ingressd: %w", err)
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// prepare makes the streams, in the background: until they are there the webhooks
+// are answered 503.
+func (in *Ingress) prepare(ctx context.Context) error {
+	err := engine.Prepare(ctx, in.conn, in.cfg.Settings, in.cfg.Log)
+	if ctx.Err() != nil {
+		return nil // draining
+	}
+	in.prepared.Store(err == nil)
+	return err
+}
+
+// close stops listening and waits for the requests in hand.
+func (in *Ingress) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, in.cfg.Settings.Drain)
+	defer cancel()
+	if err := in.server.Shutdown(ctx); err != nil {
+		in.cfg.Log.Warn("requests were cut off", "err", err)
+		return in.server.Close()
+	}
+	return nil
+}
+
+func (in *Ingress) handler(receivers []provider.Receiver) (http.Handler, error) {
+	publisher, err := journal.NewPublisher(journal.Config{Bot: in.cfg.Settings.Bot, Inbox: in.inbox, Logger: in.cfg.Log})
+	if err != nil {
+		return nil, err
+	}
+	return ingress.New(ingress.Config{Journal: publisher, Receivers: receivers, Logger: in.cfg.Log})
+}
+
+// Status is what an ingress shows of itself.
+type Status struct {
+	Replica string `json:"replica"`
+	Bot     string `json:"bot"`
+	Version string `json:"version"`
+	// Trouble is what keeps webhooks from being stored, empty if nothing is known.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// Probes are what the private address asks.
+func (in *Ingress) Probes() private.Probes {
+	return private.Probes{Ready: in.Ready, Status: func() any { return in.status() }}
+}
+
+// Ready says why a webhook would not be stored now, or nil.
+func (in *Ingress) Ready(ctx context.Context) error {
+	if err := in.conn.Healthy(); err != nil {
+		return err
+	}
+	if !in.prepared.Load() {
+		return errors.New("the streams are not there yet")
+	}
+	return engine.Writable(ctx, in.inbox, in.cfg.Settings.Bot)
+}
+
+func (in *Ingress) status() Status {
+	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version}
+	if err := in.conn.Healthy(); err != nil {
+		s.Trouble = err.Error()
+	}
+	return s
+}
+
+func receivers(s config.Config) ([]provider.Receiver, error) {
+	var all []provider.Receiver
+	if s.Telegram.Secret.IsSet() {
+		t, err := telegram.NewReceiver(telegram.ReceiverConfig{Secret: s.Telegram.Secret.Reveal()})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}

@@ -1,0 +1,226 @@
+// Package workerd is a worker replica: the rooms that a bot needs, wired by the
+// settings around what runs the bot.
+//
+// It takes chats in turns until it is told to stop, and drains then. It stands
+// alone: a server that is away is waited for, streams that were made anew are
+// opened anew.
+//
+// What belongs here: the wiring, in the order in which it is made and ended. What
+// a room does is its own.
+package workerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/dispatcher"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
+	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/program"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
+)
+
+// closeTime bounds how long the turns that are left are given back.
+const closeTime = 2 * time.Second
+
+// Program is the worker as a program: its name, its defaults and what it needs.
+// How it runs is the caller's.
+func Program() program.Program {
+	return program.Program{
+		Name:     "botmesh-worker",
+		Defaults: map[string]string{"admin_listen": "127.0.0.1:9090"},
+		Check:    config.Config.CheckWorker,
+	}
+}
+
+// Coordination makes a worker's coordinator.
+type Coordination interface {
+	// New returns a coordinator: a new incarnation.
+	New() (coord.Coordinator, error)
+	// Ping says whether turns can be had now.
+	Ping(ctx context.Context) error
+	Close() error
+}
+
+// Config configures a worker. Settings and Runner are required.
+type Config struct {
+	Settings config.Config
+	// Runner runs the bot.
+	Runner dispatcher.Runner
+	// Coordination defaults to Redis, by the settings.
+	Coordination Coordination
+	// Inside connects to a NATS server in this process; nil goes by the settings.
+	Inside  nats.InProcessConnProvider
+	Version string
+	Log     *slog.Logger // defaults to discarding
+}
+
+// Worker is a worker replica. Make one with [New] and call [Worker.Run] once.
+type Worker struct {
+	cfg     Config
+	conn    *jet.Conn
+	senders senders
+
+	mu      sync.Mutex
+	serving *dispatcher.Dispatcher // nil while there is none
+}
+
+// New connects a worker to its servers, which need not be there yet. What is
+// wrong with the settings is marked as such.
+func New(ctx context.Context, cfg Config) (*Worker, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &Worker{cfg: cfg}
+	var err error
+	if w.senders, err = newSenders(cfg.Settings); err != nil {
+		return nil, config.Wrong(err)
+	}
+	if w.cfg.Coordination == nil {
+		if w.cfg.Coordination, err = dialRedis(ctx, cfg.Settings, cfg.Log); err != nil {
+			return nil, config.Wrong(err)
+		}
+	}
+	if w.conn, err = engine.Dial(ctx, cfg.Settings, "botmesh-worker "+cfg.Settings.ReplicaID, cfg.Inside, cfg.Log); err != nil {
+		return nil, errors.Join(err, w.cfg.Coordination.Close())
+	}
+	return w, nil
+}
+
+// Run serves chats until ctx ends, drains within the settings' Drain and closes
+// what New opened. The error is nil after a drain.
+func (w *Worker) Run(ctx context.Context) error {
+	defer w.close(ctx)
+	for {
+		err := w.serve(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, journal.ErrEpochChanged):
+			w.cfg.Log.Warn("a stream was made anew, opening all again", "err", err)
+		default:
+			return err
+		}
+	}
+}
+
+func (w *Worker) close(ctx context.Context) {
+	w.senders.close()
+	engine.Close(ctx, w.conn, w.cfg.Log)
+	if err := w.cfg.Coordination.Close(); err != nil {
+		w.cfg.Log.Warn("the coordination was not closed in order", "err", err)
+	}
+}
+
+// serve opens the rooms and runs a dispatcher on them until it has drained.
+func (w *Worker) serve(ctx context.Context) error {
+	if err := engine.Prepare(ctx, w.conn, w.cfg.Settings, w.cfg.Log); err != nil {
+		return err
+	}
+	coordinator, err := w.cfg.Coordination.New()
+	if err != nil {
+		return config.Wrong(fmt.Errorf("workerd: %w", err))
+	}
+	defer w.leave(ctx, coordinator)
+	d, err := w.open(ctx, coordinator)
+	if err != nil {
+		return err
+	}
+	w.set(d)
+	defer w.set(nil)
+	w.cfg.Log.Info("serving", "incarnation", coordinator.Incarnation())
+	return d.Run(ctx)
+}
+
+// open waits until journal and outbox can be read, and makes the dispatcher.
+func (w *Worker) open(ctx context.Context, coordinator coord.Coordinator) (d *dispatcher.Dispatcher, err error) {
+	err = engine.Await(ctx, w.cfg.Log, "journal and outbox", func(ctx context.Context) error {
+		d, err = w.wire(ctx, coordinator)
+		return err
+	})
+	return d, err
+}
+
+func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*dispatcher.Dispatcher, error) {
+	s, log := w.cfg.Settings, w.cfg.Log
+	j, err := journal.Open(ctx, journal.Config{
+		Bot:     s.Bot,
+		Inbox:   w.conn.Stream(journal.InboxStream(s.Bot)),
+		Dead:    w.conn.Stream(journal.DeadStream(s.Bot)),
+		AckWait: s.Lease,
+		Logger:  log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out, err := outbox.Open(ctx, outbox.Config{
+		Stream:      w.conn.Stream(outbox.StreamName(s.Bot)),
+		Bot:         s.Bot,
+		Incarnation: coordinator.Incarnation(),
+		Senders:     w.senders.all,
+		InDoubt:     w.senders.inDoubt,
+		Dead:        setAside(j),
+		Hold:        s.Lease,
+		GiveUp:      min(24*time.Hour, s.Retention/4),
+		Logger:      log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return dispatcher.New(dispatcher.Config{
+		Journal:     j,
+		Coordinator: coordinator,
+		Store:       natsstore.New(w.conn.Stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot),
+		Outbox:      out,
+		Runner:      w.cfg.Runner,
+		Lease:       s.Lease,
+		Settle:      s.Settle,
+		Drain:       s.Drain,
+		Tries:       s.Tries,
+		Concurrency: s.Concurrency,
+		Retention:   s.Retention,
+		Deploy:      s.Deploy,
+		Logger:      log,
+	})
+}
+
+// setAside puts a part that a platform will never take among the dead letters.
+func setAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
+	return func(ctx context.Context, d outbox.DeadSend) error {
+		return j.SetAsidePart(ctx, journal.DeadPart{
+			Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error, Trace: d.Trace,
+		})
+	}
+}
+
+// leave gives back what turns are left, so that others need not wait for a lease
+// to run out.
+func (w *Worker) leave(ctx context.Context, c coord.Coordinator) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	if err := c.Close(ctx); err != nil {
+		w.cfg.Log.Warn("the coordinator was not closed in order", "err", err)
+	}
+}
+
+func (w *Worker) set(d *dispatcher.Dispatcher) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.serving = d
+}
+
+func (w *Worker) dispatcher() *dispatcher.Dispatcher {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.serving
+}

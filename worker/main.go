@@ -1,0 +1,34 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/program"
+	"github.com/botmesh-go/botmesh/internal/workerd"
+)
+
+// Main is the whole worker program of a bot: it reads its settings (flags,
+// BOTMESH_ variables, a YAML file), serves chats until SIGTERM or SIGINT, drains,
+// and exits. It does not return.
+//
+// Exit codes: 0 after a drain; 2 if the settings, the bot or the streams are
+// wrong, with a line on standard error for each thing; 1 for anything else. NATS
+// or Redis being away is none of them: the worker waits and is not ready.
+func Main(b *bot.Bot) {
+	p := workerd.Program()
+	p.Run = func(ctx context.Context, p program.Process) error {
+		runner, err := New(Config{Bot: b, Logger: p.Log})
+		if err != nil {
+			return config.Wrong(err)
+		}
+		w, err := workerd.New(ctx, workerd.Config{Settings: p.Settings, Runner: runner, Version: p.Version, Log: p.Log})
+		if err != nil {
+			return err
+		}
+		p.Private.Watch(w.Probes())
+		return w.Run(ctx)
+	}
+	program.Main(p)
+}
