@@ -87,8 +87,8 @@ func (c *caller) run() {
 func (c *caller) send(batch []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
-	c.pipeline(ctx, batch, func(p redis.Pipeliner, call *call) *redis.Cmd {
-		return p.EvalSha(ctx, call.script.hash, []string{call.key}, call.args...)
+	c.exchange(ctx, batch, func(to redis.Scripter, call *call) *redis.Cmd {
+		return to.EvalSha(ctx, call.script.hash, []string{call.key}, call.args...)
 	})
 	var unknown []*call
 	for _, call := range batch {
@@ -96,21 +96,27 @@ func (c *caller) send(batch []*call) {
 			unknown = append(unknown, call)
 		}
 	}
-	if len(unknown) > 0 {
-		c.pipeline(ctx, unknown, func(p redis.Pipeliner, call *call) *redis.Cmd {
-			return p.Eval(ctx, call.script.source, []string{call.key}, call.args...)
-		})
-	}
+	c.exchange(ctx, unknown, func(to redis.Scripter, call *call) *redis.Cmd {
+		return to.Eval(ctx, call.script.source, []string{call.key}, call.args...)
+	})
 	for _, call := range batch {
 		call.err = classify(call.err)
 	}
 }
 
-func (c *caller) pipeline(ctx context.Context, batch []*call, add func(redis.Pipeliner, *call) *redis.Cmd) {
+// exchange sends calls and reads their replies; one alone needs no pipeline.
+func (c *caller) exchange(ctx context.Context, batch []*call, run func(redis.Scripter, *call) *redis.Cmd) {
+	if len(batch) == 0 {
+		return
+	}
+	if len(batch) == 1 {
+		batch[0].reply, batch[0].err = run(c.client, batch[0]).Slice()
+		return
+	}
 	p := c.client.Pipeline()
 	cmds := make([]*redis.Cmd, len(batch))
 	for i, call := range batch {
-		cmds[i] = add(p, call)
+		cmds[i] = run(p, call)
 	}
 	p.Exec(ctx) // each command has its own error
 	for i, call := range batch {

@@ -1,46 +1,14 @@
 package rediscoord_test
 
 import (
-	"context"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-	"go.uber.org/goleak"
 
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/coord/coordtest"
 	"github.com/botmesh-go/botmesh/coord/rediscoord"
 	"github.com/botmesh-go/botmesh/internal/redistest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// dial returns a client of the server, closed when the test ends.
-func dial(t testing.TB, s *redistest.Server) redis.UniversalClient {
-	t.Helper()
-	client, err := rediscoord.Dial(t.Context(), s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close() })
-	return client
-}
-
-// join starts a coordinator that is closed when the test ends.
-func join(t testing.TB, cfg rediscoord.Config) *rediscoord.Coordinator {
-	t.Helper()
-	c, err := rediscoord.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		c.Close(ctx)
-	})
-	return c
-}
 
 // SPEC: T1 T5 T6 T9 T10 T11 T12 T14 T15 D4. DESIGN N4 N10.
 func TestConformance(t *testing.T) {

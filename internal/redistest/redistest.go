@@ -184,5 +184,5 @@ func ping(addr string) bool {
 		return false
 	}
 	_, err = io.ReadFull(conn, answer)
-	return err == nil && string(answer) == "+PONG"
+	return err == nil && string(answer) != "-LOAD"
 }

@@ -54,10 +54,10 @@ type Lease struct {
 // Begin returns a lease on key that lasts length from an instant: the one before
 // the call that obtained it was sent. The length is without the margin.
 func Begin(key string, length time.Duration, from Instant) *Lease {
-	return begin(key, length, from, Now)
+	return beginAt(key, length, from, Now)
 }
 
-func begin(key string, length time.Duration, from Instant, now func() Instant) *Lease {
+func beginAt(key string, length time.Duration, from Instant, now func() Instant) *Lease {
 	l := &Lease{key: key, length: length, from: from, now: now}
 	l.inner, l.cancel = context.WithCancelCause(context.Background())
 	l.mu.Lock()

@@ -2,11 +2,11 @@
 -- KEYS  1 the key's hash: fence, holder, until, lease, before, clean, passed;
 --         t:<ticket> for each ticket in line; x:<ticket> for each that was passed
 -- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms
--- GIVES nothing; sets at, line, and the functions below
+-- GIVES nothing; sets at, line, marks, and the functions below
 local key, me = KEYS[1], ARGV[1]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local at, line = {}, {}
+local at, line, marks = {}, {}, {}
 
 local function whole(n) return string.format('%.0f', n) end
 local function incarnation(ticket) return string.match(ticket, '^(.*)/%d+$') end
@@ -14,38 +14,45 @@ local function publish(ticket, message)
   redis.call('PUBLISH', ARGV[2] .. incarnation(ticket), ticket .. ' ' .. message .. ' ' .. key)
 end
 local function put(t)
-  redis.call('HSET', key, 't:' .. t.id, table.concat({whole(t.order), whole(t.arrival), whole(t.place),
-    whole(t.floor), whole(t.till), whole(t.lease)}, ' '))
+  redis.call('HSET', key, 't:' .. t.id, table.concat({whole(t.order), t.arrival, whole(t.place),
+    whole(t.floor), whole(t.till), t.lease}, ' '))
+  t.stored = true
 end
 
--- A deadline further away than its lease was set before the clock went back.
+-- clamp: a deadline further away than its lease was set before the clock went back.
 local function clamp(till, lease) return math.min(tonumber(till), now + lease) end
+
+local function ticket(id, value)
+  local order, arrival, place, floor, till, lease = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  local t = {id = id, order = tonumber(order), arrival = tonumber(arrival), place = tonumber(place),
+    floor = tonumber(floor), till = clamp(till, lease), lease = tonumber(lease), stored = true}
+  if t.till <= now then return redis.call('HDEL', key, 't:' .. id) end
+  if t.till < tonumber(till) then put(t) end
+  line[#line + 1] = t
+end
 
 local fields = redis.call('HGETALL', key)
 for i = 1, #fields, 2 do
   local name, value = fields[i], fields[i + 1]
-  local kind, id = string.match(name, '^([tx]):(.*)$')
-  if kind == 't' then
-    local order, arrival, place, floor, till, lease = string.match(value, '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-    local t = {id = id, order = tonumber(order), arrival = tonumber(arrival), place = tonumber(place),
-      floor = tonumber(floor), till = clamp(till, lease), lease = tonumber(lease)}
-    if t.till > now then line[#line + 1] = t else redis.call('HDEL', key, name) end
-    if t.till < tonumber(till) then put(t) end
-  elseif kind == 'x' then
-    if tonumber(string.match(value, ' (%d+)$')) <= now then redis.call('HDEL', key, name) end
-  else
+  local kind = string.sub(name, 1, 2)
+  if kind == 't:' then
+    ticket(string.sub(name, 3), value)
+  elseif kind == 'x:' then
+    local passed, till = string.match(value, '^(%d+) (%d+)$')
+    if tonumber(till) > now then marks[string.sub(name, 3)] = tonumber(passed) else redis.call('HDEL', key, name) end
+  elseif value ~= '' then
     at[name] = value
   end
 end
-table.sort(line, function(a, b)
-  if a.order ~= b.order then return a.order < b.order end
-  return a.arrival < b.arrival
-end)
+if #line > 1 then
+  table.sort(line, function(a, b)
+    if a.order ~= b.order then return a.order < b.order end
+    return a.arrival < b.arrival
+  end)
+end
 
 -- vacate: nobody holds the key any more.
-local function vacate(clean)
-  at.before, at.clean, at.holder = incarnation(at.holder), clean, nil
-end
+local function vacate(clean) at.before, at.clean, at.holder = incarnation(at.holder), clean, nil end
 
 -- expire: the holder's lease may have run out.
 local function expire()
@@ -62,7 +69,7 @@ local function grant()
   -- The clock is in it so that a counter that was lost or went back never repeats.
   at.fence = math.max(tonumber(at.fence or 0) + 1, t.floor + 1, time[1] * 1000000 + time[2])
   at.holder, at['until'], at.lease = t.id, t.till, t.lease
-  redis.call('HDEL', key, 't:' .. t.id)
+  if t.stored then redis.call('HDEL', key, 't:' .. t.id) end
   return t
 end
 
@@ -73,30 +80,19 @@ local function behind()
   return #line, highest
 end
 
--- previous: who held before, whether it released, what was passed.
-local function previous()
-  return at.before or '', tonumber(at.clean or 0), tonumber(at.passed or 0)
-end
-
 -- wake: tells the owner of a ticket that its turn came.
 local function wake(t)
-  local before, clean, passed = previous()
   local tickets, highest = behind()
-  publish(t.id, table.concat({'granted', whole(at.fence), clean, whole(passed), tickets, whole(highest),
-    before == '' and '-' or before}, ' '))
+  publish(t.id, table.concat({'granted', whole(at.fence), at.clean or '0', at.passed or '0', tickets,
+    whole(highest), at.before or '-'}, ' '))
 end
 
 -- save: writes the state back. An idle key is kept for a while, one whose last
 -- holder did not release it for longer.
 local function save()
   if at.fence then
-    redis.call('HSET', key, 'fence', whole(at.fence), 'before', at.before or '', 'clean', at.clean or '0',
-      'passed', at.passed or '0')
-  end
-  if at.holder then
-    redis.call('HSET', key, 'holder', at.holder, 'until', whole(at['until']), 'lease', at.lease)
-  else
-    redis.call('HDEL', key, 'holder', 'until', 'lease')
+    redis.call('HSET', key, 'fence', whole(at.fence), 'holder', at.holder or '', 'until', whole(at['until'] or 0),
+      'lease', at.lease or '', 'before', at.before or '', 'clean', at.clean or '', 'passed', at.passed or '')
   end
   local idle = not at.holder and #line == 0 and at.clean == '1'
   redis.call('PEXPIRE', key, idle and ARGV[3] or ARGV[4])

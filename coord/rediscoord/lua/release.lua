@@ -21,7 +21,7 @@ for _, t in ipairs(line) do
   end
 end
 line = rest
-redis.call('HDEL', key, 'x:' .. me)
+if marks[me] then redis.call('HDEL', key, 'x:' .. me) end
 
 expire()
 local other = at.holder and 3 or 2

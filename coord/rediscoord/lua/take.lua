@@ -6,17 +6,14 @@ local lease = tonumber(ARGV[5])
 local function granted()
   at['until'], at.lease = now + lease, lease
   save()
-  local before, clean, passed = previous()
-  return {1, tonumber(at.fence), before, clean, passed, behind()}
+  return {1, tonumber(at.fence), at.before or '', tonumber(at.clean or 0), tonumber(at.passed or 0), behind()}
 end
 
 expire()
 if at.holder == me then return granted() end
-
-local mark = redis.call('HGET', key, 'x:' .. me)
-if mark then
+if marks[me] then
   redis.call('HDEL', key, 'x:' .. me)
-  return {3, tonumber(string.match(mark, '^(%d+) '))}
+  return {3, marks[me]}
 end
 
 local mine
@@ -24,11 +21,11 @@ for _, t in ipairs(line) do
   if t.id == me then mine = t end
 end
 if not mine then
-  mine = {id = me, place = tonumber(ARGV[6]), floor = tonumber(ARGV[7]), arrival = 1}
-  mine.order = mine.place
+  local place = tonumber(ARGV[6])
+  mine = {id = me, place = place, order = place, floor = tonumber(ARGV[7]), arrival = 1}
   for _, t in ipairs(line) do
     mine.arrival = math.max(mine.arrival, t.arrival + 1)
-    if tonumber(ARGV[6]) == 0 then mine.order = math.max(mine.order, t.order) end
+    if place == 0 then mine.order = math.max(mine.order, t.order) end
   end
   local i = 1
   while line[i] and line[i].order <= mine.order do i = i + 1 end

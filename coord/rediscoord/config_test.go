@@ -1,0 +1,73 @@
+package rediscoord_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/botmesh-go/botmesh/coord/rediscoord"
+	"github.com/botmesh-go/botmesh/internal/redistest"
+)
+
+func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
+
+// New names everything that is wrong at once.
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	_, err := rediscoord.New(rediscoord.Config{
+		Prefix: "a{b}", Replica: "a b", Lease: time.Millisecond, TurnWait: -1, MaxPoll: 1, Idle: time.Microsecond,
+	})
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	for _, want := range []string{"no Client", "Prefix", "replica id", "Lease", "TurnWait", "MaxPoll", "Idle"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got %q, want %q named", err, want)
+		}
+	}
+}
+
+// Dial says what is wrong with an address, and never its password.
+func TestDialRefuses(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--requirepass", "right")
+	for address, want := range map[string]string{
+		"redis+cluster://a,b":                             "not yet supported",
+		"redis+sentinel://:secret@a,b/master":             "not yet supported",
+		"http://:secret@host":                             `scheme "http"`,
+		"redis://:secret@host:port":                       "not a URL",
+		"redis://:secret@" + server.Addr() + "/x":         "database",
+		"redis://:secret@" + server.Addr():                "WRONGPASS",
+		"redis://" + server.Addr():                        "NOAUTH",
+		"redis://:right@" + server.Addr() + "/99":         "DB index",
+		"redis://:secret@" + server.Addr() + "?what=ever": "what",
+	} {
+		client, err := rediscoord.Dial(t.Context(), address)
+		if err == nil {
+			client.Close()
+			t.Errorf("%s was taken", address)
+			continue
+		}
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: got %q, want %q in it and no password", address, err, want)
+		}
+	}
+}
+
+// A server that can not be reached is waited for: Dial gives a client for it. No
+// call is repeated by the client, and each keeps its deadline.
+func TestDialConfigures(t *testing.T) {
+	t.Parallel()
+	client, err := rediscoord.Dial(t.Context(), "redis://127.0.0.1:1/3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	opt := client.(*redis.Client).Options()
+	if opt.MaxRetries != 0 || !opt.ContextTimeoutEnabled || opt.DB != 3 {
+		t.Errorf("got MaxRetries %d, ContextTimeoutEnabled %t, DB %d", opt.MaxRetries, opt.ContextTimeoutEnabled, opt.DB)
+	}
+}

@@ -1,0 +1,230 @@
+package rediscoord_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/coord/rediscoord"
+	"github.com/botmesh-go/botmesh/internal/redistest"
+)
+
+const (
+	lease = time.Second
+	slack = time.Second // for a busy machine
+)
+
+// SPEC: T7 T12. A replica cut off the network gives its turn up before another is
+// granted it, without a word from Redis.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	link := newLink(t, server)
+	a := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease})
+	turn := take(t, a, coord.Request{Key: "k"})
+	waits := queue(t, b, server.Client(t), coord.Request{Key: "k"})
+	gaveUp := make(chan time.Time, 1)
+	context.AfterFunc(turn.Context(), func() { gaveUp <- time.Now() })
+	link.cut()
+	next := granted(t, waits)
+	taken := time.Now()
+	select {
+	case at := <-gaveUp:
+		if !at.Before(taken) {
+			t.Errorf("gave up %s after the turn was granted again", at.Sub(taken))
+		}
+	default:
+		t.Error("still believes to hold a turn that was granted again")
+	}
+	if got := lost(t, turn); got != botmesh.LossUnavailable {
+		t.Errorf("got reason %s, want unavailable", got)
+	}
+	link.mend()
+	release(t, next)
+	release(t, take(t, a, coord.Request{Key: "k"}))
+}
+
+// SPEC: T14 T5. With Redis frozen a Take waits, then says so; when Redis goes on
+// so does the chat, though a call without an answer runs late.
+func TestRedisFrozen(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	a := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease, TurnWait: lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease})
+	release(t, take(t, a, coord.Request{Key: "k"}))
+	release(t, take(t, b, coord.Request{Key: "k"}))
+	server.Stop()
+	began := time.Now()
+	_, err := a.Take(t.Context(), coord.Request{Key: "k"})
+	if !errors.Is(err, botmesh.ErrCoordinationUnavailable) {
+		t.Errorf("got %v, want ErrCoordinationUnavailable", err)
+	}
+	if got := time.Since(began); got < lease || got > 2*lease+slack {
+		t.Errorf("gave up after %s, want about %s", got, lease)
+	}
+	server.Continue()
+	began = time.Now()
+	turn := take(t, b, coord.Request{Key: "k"})
+	if got := time.Since(began); got > lease/2+slack/4 {
+		t.Errorf("a late call held the key up for %s", got)
+	}
+	<-time.After(lease) // repairs must not take the turn away
+	if err := turn.Context().Err(); err != nil {
+		t.Errorf("a repair ended the turn: %v", context.Cause(turn.Context()))
+	}
+	release(t, turn)
+}
+
+// SPEC: T8. A release that gets no answer is made again within a third of a
+// lease, with what it passed.
+func TestReleaseUnanswered(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	link := newLink(t, server)
+	a := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: 3 * lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
+	turn := take(t, a, coord.Request{Key: "k", Place: 1})
+	look := server.Client(t)
+	passed := queue(t, b, look, coord.Request{Key: "k", Place: 2})
+	waits := queue(t, b, look, coord.Request{Key: "k", Place: 3})
+	link.cut()
+	ctx, cancel := context.WithTimeout(t.Context(), lease/10)
+	defer cancel()
+	if err := turn.Release(ctx, 2); !errors.Is(err, botmesh.ErrUnknown) {
+		t.Errorf("got %v, want ErrUnknown", err)
+	}
+	if got := lost(t, turn); got != botmesh.LossReleased {
+		t.Errorf("got reason %s, want released", got)
+	}
+	link.mend()
+	began := time.Now()
+	next := granted(t, waits)
+	if got := time.Since(began); got > lease {
+		t.Errorf("repaired after %s, want within %s", got, lease)
+	}
+	if got, want := next.Previous(), (coord.Previous{Incarnation: a.Incarnation(), Released: true, Passed: 2}); got != want {
+		t.Errorf("got previous %+v, want %+v", got, want)
+	}
+	var p *coord.PassedError
+	if got := <-passed; !errors.As(got.err, &p) || p.Passed != 2 {
+		t.Errorf("got %+v, want passed 2", got)
+	}
+}
+
+// SPEC: T14. Redis is killed and comes back empty: who waits is granted, who held
+// finds out, and fences grow.
+func TestRedisRestartsEmpty(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	a := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease})
+	held := take(t, a, coord.Request{Key: "k"})
+	alone := take(t, a, coord.Request{Key: "alone"})
+	waits := queue(t, b, server.Client(t), coord.Request{Key: "k"})
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	next := granted(t, waits)
+	if got := time.Since(began); got > lease+slack {
+		t.Errorf("granted after %s, want within a lease", got)
+	}
+	if next.Fence() <= held.Fence() {
+		t.Errorf("got fence %d, want more than %d", next.Fence(), held.Fence())
+	}
+	if got := lost(t, held); got == botmesh.LossStalled {
+		t.Errorf("got reason %s of a turn that Redis forgot", got)
+	}
+	if got := lost(t, alone); got == botmesh.LossStalled {
+		t.Errorf("got reason %s of a turn that Redis forgot", got)
+	}
+	release(t, next)
+	release(t, take(t, a, coord.Request{Key: "alone"}))
+}
+
+// SPEC: T9. Redis comes back from old data: the turn that it remembers goes on,
+// and fences do not repeat though the counter went back.
+func TestRedisRestartsFromData(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--appendonly", "yes", "--appendfsync", "always")
+	look := server.Client(t)
+	a := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
+	held := take(t, a, coord.Request{Key: "held"})
+	old := take(t, a, coord.Request{Key: "k"})
+	release(t, old)
+	state, err := look.Dump(t.Context(), turnKey("k")).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := take(t, a, coord.Request{Key: "k"})
+	release(t, newer)
+	if err := look.RestoreReplace(t.Context(), turnKey("k"), 0, state).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if got := take(t, a, coord.Request{Key: "k"}).Fence(); got <= newer.Fence() {
+		t.Errorf("got fence %d from an older counter, want more than %d", got, newer.Fence())
+	}
+	<-time.After(2 * lease) // a renewal
+	if held.Context().Err() != nil {
+		t.Errorf("a turn that Redis kept was lost: %v", context.Cause(held.Context()))
+	}
+	release(t, held)
+}
+
+// SPEC: T10. Without the subscription a waiter is granted by looking, and the
+// subscription comes back.
+func TestSubscriptionLost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	look := server.Client(t)
+	a := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
+	turn := take(t, a, coord.Request{Key: "k"})
+	waits := queue(t, b, look, coord.Request{Key: "k"})
+	channel := "botmesh:wake:" + b.Incarnation()
+	subscribed := func() bool {
+		n, err := look.PubSubNumSub(t.Context(), channel).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n[channel] == 1
+	}
+	eventually(t, "the subscription is there", subscribed)
+	if err := look.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
+		t.Fatal(err)
+	}
+	release(t, turn) // its push may reach nobody
+	began := time.Now()
+	turn = granted(t, waits)
+	if got, want := time.Since(began), lease/2; got > want {
+		t.Errorf("granted after %s without a push, want within %s", got, want)
+	}
+	eventually(t, "the subscription is back", subscribed)
+	release(t, turn)
+}
+
+// SPEC: T14. Scripts that Redis no longer knows, and connections that it drops,
+// cost nothing but time.
+func TestForgottenScripts(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	look := server.Client(t)
+	a := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease})
+	for range 10 {
+		turn := take(t, a, coord.Request{Key: "k"})
+		if err := look.ScriptFlush(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		release(t, turn)
+		if err := look.ClientKillByFilter(t.Context(), "TYPE", "normal", "SKIPME", "yes").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
