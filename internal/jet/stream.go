@@ -1,6 +1,7 @@
 package jet
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,13 +21,20 @@ type stream struct {
 	name      string
 	getFrom   string // subject of reads from the leader
 	rangeFrom string // subject of reads from any replica
+	ackBegin  []byte // how an acknowledgement begins
 	direct    atomic.Int32
 }
 
 var _ Stream = (*stream)(nil)
 
 func newStream(c *Conn, name string) *stream {
-	return &stream{conn: c, name: name, getFrom: "$JS.API.STREAM.MSG.GET." + name, rangeFrom: "$JS.API.DIRECT.GET." + name}
+	return &stream{
+		conn:      c,
+		name:      name,
+		getFrom:   "$JS.API.STREAM.MSG.GET." + name,
+		rangeFrom: "$JS.API.DIRECT.GET." + name,
+		ackBegin:  []byte(`{"stream":"` + name + `","seq":`),
+	}
 }
 
 func (s *stream) Name() string { return s.name }
@@ -42,25 +50,39 @@ func (s *stream) Publish(ctx context.Context, p Publish) (Ack, error) {
 	answer, err := s.conn.requests.one(ctx, m, s.conn.cfg.Timeout)
 	if err != nil {
 		s.conn.unanswered(began, err)
-		return Ack{}, fmt.Errorf("jet: publish to %s: %w", s.name, writeFailed(err))
+		return Ack{}, fmt.Errorf("jet: publish %s to %s: %w", p.Subject, s.name, writeFailed(err))
 	}
 	s.conn.health.answered()
+	ack, err := s.readAck(answer.Data)
+	if err != nil {
+		return Ack{}, fmt.Errorf("jet: publish %s to %s: %w", p.Subject, s.name, err)
+	}
+	return ack, nil
+}
+
+// readAck reads the server's word about a publish.
+func (s *stream) readAck(data []byte) (Ack, error) {
+	// Nearly all of them look like {"stream":"NAME","seq":7}.
+	if digits, ok := bytes.CutPrefix(data, s.ackBegin); ok {
+		if digits, ok = bytes.CutSuffix(digits, []byte("}")); ok {
+			if seq, err := strconv.ParseUint(string(digits), 10, 64); err == nil && seq > 0 {
+				return Ack{Seq: seq}, nil
+			}
+		}
+	}
 	var ack struct {
 		Error     *jetstream.APIError `json:"error"`
 		Stream    string              `json:"stream"`
 		Seq       uint64              `json:"seq"`
 		Duplicate bool                `json:"duplicate"`
 	}
-	switch err := json.Unmarshal(answer.Data, &ack); {
+	switch err := json.Unmarshal(data, &ack); {
 	case err != nil:
-		return Ack{}, fmt.Errorf("jet: publish to %s: %w", s.name, writeFailed(err))
+		return Ack{}, writeFailed(err)
 	case ack.Error != nil:
-		return Ack{}, fmt.Errorf("jet: publish to %s: %w", s.name, writeRefused(ack.Error))
-	case ack.Seq == 0:
-		return Ack{}, fmt.Errorf("jet: publish to %s: %w", s.name, writeFailed(errors.New("the acknowledgement has no sequence")))
-	case ack.Stream != s.name:
-		err = fmt.Errorf("subject %s belongs to stream %s", p.Subject, ack.Stream)
-		return Ack{}, fmt.Errorf("jet: publish to %s: %w", s.name, writeFailed(err))
+		return Ack{}, writeRefused(ack.Error)
+	case ack.Stream != s.name || ack.Seq == 0:
+		return Ack{}, writeFailed(fmt.Errorf("it was stored in stream %q at %d", ack.Stream, ack.Seq))
 	}
 	return Ack{Seq: ack.Seq, Duplicate: ack.Duplicate}, nil
 }
