@@ -1,0 +1,264 @@
+'use strict'
+
+// The page of the web chat. The bot's side of the conversation is a stream of
+// letters, numbered by the outbox. The user's lines are kept by the browser, each
+// with the number of the letter it came after, so that a reload shows them in
+// their place. Everything is shown as text, never as markup.
+
+const $ = id => document.getElementById(id)
+const log = $('log'), form = $('form'), input = $('text')
+
+const keep = 200 // lines
+const prefix = 'botmesh.webchat.'
+
+let session = null // {chat, post}
+let stream = null
+let last = 0 // number of the last letter shown
+let lines = [] // {id, text, after, state, payload?, sig?, of?}
+let sending = Promise.resolve() // posts go one after the other
+
+// --- session ---
+
+// open begins or resumes the session; fresh leaves the old one behind.
+async function open(fresh) {
+  state('connecting')
+  if (stream) stream.close()
+  stream = null
+  for (let wait = 1000; ; wait = Math.min(2 * wait, 15000)) {
+    try {
+      const answer = await fetch('webchat/session' + (fresh ? '?new' : ''), {method: 'POST'})
+      if (answer.ok) {
+        enter(await answer.json())
+        return
+      }
+    } catch { /* not reachable: again */ }
+    state('offline')
+    await pause(wait)
+  }
+}
+
+function enter(s) {
+  if (!session || session.chat !== s.chat) {
+    last = 0
+    log.querySelectorAll('.said').forEach(e => e.remove())
+    lines = load(s.chat)
+    lines.forEach(show)
+  }
+  session = s
+  $('new').hidden = false
+  $('hint').hidden = log.querySelector('.said') !== null
+  lines.filter(l => l.state === 'waiting' && !l.queued).forEach(send)
+  listen()
+}
+
+// --- the bot's side ---
+
+function listen() {
+  const chat = session.chat
+  if (stream) stream.close()
+  const mine = stream = new EventSource(`webchat/events?chat=${chat}&after=${last}`)
+  mine.onopen = () => state('online')
+  mine.onmessage = e => {
+    const seq = Number(e.lastEventId)
+    if (seq <= last || session.chat !== chat) return
+    last = seq
+    for (const part of JSON.parse(e.data).parts) showPart(seq, part)
+  }
+  mine.onerror = async () => {
+    state('offline')
+    // A stream that broke comes back by itself. One that was refused does not.
+    if (mine.readyState !== EventSource.CLOSED) return
+    await pause(3000 + 2000 * Math.random())
+    if (stream === mine) open(false)
+  }
+}
+
+function showPart(seq, part) {
+  const box = bubble('bot', part.text)
+  for (const row of part.buttons || []) {
+    const div = box.appendChild(element('div', 'row'))
+    for (const b of row) {
+      const button = div.appendChild(element('button', '', b.label))
+      button.type = 'button'
+      button.onclick = () => say(b.label, {payload: b.payload, sig: b.sig, of: part.id})
+    }
+  }
+  place(box, seq, 0)
+}
+
+// --- the user's side ---
+
+function say(text, press) {
+  const line = {id: newID(), text, after: last, state: 'waiting', ...press}
+  lines.push(line)
+  save()
+  show(line)
+  log.scrollTop = log.scrollHeight
+  send(line)
+}
+
+function show(line) {
+  const box = bubble('user', line.text)
+  box.id = 'line-' + line.id
+  box.append(element('p', 'note'))
+  mark(box, line)
+  place(box, line.after, 1)
+}
+
+function mark(box, line) {
+  box.classList.toggle('waiting', line.state === 'waiting')
+  box.classList.toggle('failed', line.state === 'failed')
+  box.querySelector('.note').textContent = line.state === 'failed' ? 'not sent: ' + line.why : line.late ? 'waiting for the connection' : ''
+}
+
+function settle(line, changes) {
+  change(line, changes)
+  save()
+}
+
+function change(line, changes) {
+  Object.assign(line, changes)
+  const box = $('line-' + line.id)
+  if (box) mark(box, line)
+}
+
+// send posts a line until it is taken or refused. Its id stays the same, so a
+// line that was taken though no answer came is not said twice.
+function send(line) {
+  line.queued = true
+  const {chat, post} = session
+  sending = sending.then(async () => {
+    for (let wait = 1000; session.chat === chat; wait = Math.min(2 * wait, 15000)) {
+      const fields = {chat, id: line.id}
+      if (line.payload === undefined) fields.text = line.text
+      else Object.assign(fields, {payload: line.payload, sig: line.sig, of: line.of})
+      let after = wait
+      try {
+        const answer = await fetch(post, {method: 'POST', body: new URLSearchParams(fields)})
+        if (answer.ok) return settle(line, {state: 'sent', late: false})
+        if (answer.status < 500 && answer.status !== 408 && answer.status !== 429) {
+          return settle(line, {state: 'failed', why: await reason(answer)})
+        }
+        after = Math.max(wait, 1000 * Number(answer.headers.get('Retry-After')) || 0)
+      } catch { /* not reachable: again */ }
+      settle(line, {late: true})
+      await pause(after)
+    }
+  })
+}
+
+async function reason(answer) {
+  if (answer.status === 401) return 'the session has ended, reload the page'
+  return (await answer.text()).replace(/^webchat: /, '').trim()
+}
+
+// --- what the browser keeps ---
+
+function load(chat) {
+  try {
+    for (const key of Object.keys(localStorage)) {
+      if (key.startsWith(prefix) && key !== prefix + chat) localStorage.removeItem(key)
+    }
+    return JSON.parse(localStorage.getItem(prefix + chat)) || []
+  } catch {
+    return [] // nothing can be kept here: the bot's side is shown all the same
+  }
+}
+
+function save() {
+  try {
+    const kept = lines.slice(-keep).map(({queued, late, ...line}) => line)
+    localStorage.setItem(prefix + session.chat, JSON.stringify(kept))
+  } catch { /* as above */ }
+}
+
+// --- showing ---
+
+// place puts a bubble where it belongs: after what has its number, letters
+// before lines.
+function place(box, seq, kind) {
+  const near = log.scrollHeight - log.scrollTop - log.clientHeight < 80
+  box.dataset.seq = seq
+  box.dataset.kind = kind
+  let before = log.lastElementChild
+  while (before && before.dataset.seq !== undefined &&
+    (Number(before.dataset.seq) > seq || Number(before.dataset.seq) === seq && Number(before.dataset.kind) > kind)) {
+    before = before.previousElementSibling
+  }
+  if (before) before.after(box)
+  else log.prepend(box)
+  $('hint').hidden = true
+  if (near) log.scrollTop = log.scrollHeight
+}
+
+function bubble(who, text) {
+  const box = element('div', 'said ' + who)
+  box.append(element('span', 'unseen', who === 'bot' ? 'Bot: ' : 'You: '), element('p', 'bubble', text))
+  return box
+}
+
+function element(name, style, text) {
+  const e = document.createElement(name)
+  e.className = style
+  if (text !== undefined) e.textContent = text
+  return e
+}
+
+function state(word) {
+  $('state').dataset.state = word
+  $('state').textContent = word
+}
+
+const pause = ms => new Promise(done => setTimeout(done, ms))
+
+// newID works where crypto.randomUUID does not: on a page without TLS.
+function newID() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), b => b.toString(16).padStart(2, '0')).join('')
+}
+
+// --- the form ---
+
+form.onsubmit = e => {
+  e.preventDefault()
+  const text = input.value.trim()
+  if (!text || !session) return
+  say(text)
+  input.value = ''
+  input.oninput()
+  input.focus()
+}
+
+input.oninput = () => {
+  $('send').disabled = input.value.trim() === ''
+  if (CSS.supports('field-sizing', 'content')) return
+  input.style.height = 'auto'
+  input.style.height = input.scrollHeight + 2 + 'px'
+}
+
+input.onkeydown = e => {
+  if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
+    e.preventDefault()
+    form.requestSubmit()
+  }
+}
+
+$('new').onclick = () => {
+  if (confirm('Leave this conversation and begin a new one?')) open(true)
+}
+
+// Another tab of the same session said something. It sends that itself.
+window.onstorage = e => {
+  if (!session || e.key !== prefix + session.chat || e.newValue === null) return
+  for (const line of JSON.parse(e.newValue)) {
+    const known = lines.find(l => l.id === line.id)
+    if (known) {
+      change(known, {state: line.state, why: line.why})
+    } else {
+      line.queued = true
+      lines.push(line)
+      show(line)
+    }
+  }
+}
+
+open(false)
