@@ -34,17 +34,26 @@ func Process(t testing.TB, args ...string) *Node {
 	return n
 }
 
+// Run runs one nats-server with just these arguments until the test ends. Name and
+// URL are what the arguments make of it. It is not waited for.
+func Run(t testing.TB, name, url string, args ...string) *Node {
+	t.Helper()
+	n := prepare(t, name, url, args)
+	n.Start(t)
+	return n
+}
+
 // newNode prepares a server that listens on a port and keeps its streams in a
 // folder of the test.
 func newNode(t testing.TB, name string, port int, args ...string) *Node {
 	t.Helper()
-	dir := t.TempDir()
-	n := &Node{
-		Name: name,
-		URL:  fmt.Sprintf("nats://127.0.0.1:%d", port),
-		args: append([]string{"-a", "127.0.0.1", "-p", fmt.Sprint(port), "-n", name, "-js", "-sd", filepath.Join(dir, "data")}, args...),
-		log:  filepath.Join(dir, "log"),
-	}
+	return prepare(t, name, fmt.Sprintf("nats://127.0.0.1:%d", port),
+		append([]string{"-a", "127.0.0.1", "-p", fmt.Sprint(port), "-n", name, "-js", "-sd", filepath.Join(t.TempDir(), "data")}, args...))
+}
+
+func prepare(t testing.TB, name, url string, args []string) *Node {
+	t.Helper()
+	n := &Node{Name: name, URL: url, args: args, log: filepath.Join(t.TempDir(), "log")}
 	t.Cleanup(func() {
 		n.Kill()
 		if t.Failed() {
