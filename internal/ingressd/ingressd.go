@@ -25,11 +25,10 @@ import (
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
-	"github.com/botmesh-go/botmesh/internal/private"
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/journal"
-	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/provider/telegram"
+	"github.com/botmesh-go/botmesh/provider/webchat"
 )
 
 // linger is how long webhooks are still taken after the drain began, at most: until
@@ -71,7 +70,9 @@ type Ingress struct {
 	inbox    jet.Stream
 	server   *http.Server
 	listener net.Listener
-	prepared atomic.Bool // the streams are there
+	prepared atomic.Bool   // the streams are there
+	chat     *webchat.Chat // nil if there is none
+	letters  *letters      // what it shows; nil if there is none
 }
 
 // New listens, and connects to NATS, which need not be there yet. What is wrong
@@ -81,24 +82,24 @@ func New(ctx context.Context, cfg Config) (*Ingress, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := cfg.Settings
-	receivers, err := receivers(s)
+	conn, err := engine.Dial(ctx, s, "botmesh-ingress "+s.ReplicaID, cfg.Inside, cfg.Log)
 	if err != nil {
+		return nil, err
+	}
+	in := &Ingress{cfg: cfg, conn: conn, inbox: conn.Stream(journal.InboxStream(s.Bot))}
+	handler, err := in.handler()
+	if err != nil {
+		conn.Close()
 		return nil, config.Wrong(err)
 	}
-	in := &Ingress{cfg: cfg}
+	in.server = ingress.NewServer(s.Listen, handler, cfg.Log)
+	if in.chat != nil {
+		in.server.RegisterOnShutdown(in.chat.Close)
+	}
 	if in.listener, err = net.Listen("tcp", s.Listen); err != nil {
+		conn.Close()
 		return nil, fmt.Errorf("ingressd: %w (BOTMESH_LISTEN chooses another)", err)
 	}
-	if in.conn, err = engine.Dial(ctx, s, "botmesh-ingress "+s.ReplicaID, cfg.Inside, cfg.Log); err != nil {
-		return nil, errors.Join(err, in.listener.Close())
-	}
-	in.inbox = in.conn.Stream(journal.InboxStream(s.Bot))
-	handler, err := in.handler(receivers)
-	if err != nil {
-		in.conn.Close()
-		return nil, errors.Join(err, in.listener.Close())
-	}
-	in.server = ingress.NewServer(s.Listen, handler, cfg.Log)
 	return in, nil
 }
 
@@ -132,10 +133,13 @@ func (in *Ingress) Run(ctx context.Context) error {
 // are answered 503.
 func (in *Ingress) prepare(ctx context.Context) error {
 	err := engine.Prepare(ctx, in.conn, in.cfg.Settings, in.cfg.Log)
+	if err == nil {
+		in.prepared.Store(true)
+		err = in.letters.open(ctx, in.conn, in.cfg.Settings, in.cfg.Log)
+	}
 	if ctx.Err() != nil {
 		return nil // draining
 	}
-	in.prepared.Store(err == nil)
 	return err
 }
 
@@ -150,55 +154,29 @@ func (in *Ingress) close(ctx context.Context) error {
 	return nil
 }
 
-func (in *Ingress) handler(receivers []provider.Receiver) (http.Handler, error) {
-	publisher, err := journal.NewPublisher(journal.Config{Bot: in.cfg.Settings.Bot, Inbox: in.inbox, Logger: in.cfg.Log})
+// handler wires the platforms that the settings have a secret for.
+func (in *Ingress) handler() (http.Handler, error) {
+	s, log := in.cfg.Settings, in.cfg.Log
+	publisher, err := journal.NewPublisher(journal.Config{Bot: s.Bot, Inbox: in.inbox, Logger: log})
 	if err != nil {
 		return nil, err
 	}
-	return ingress.New(ingress.Config{Journal: publisher, Receivers: receivers, Logger: in.cfg.Log})
-}
-
-// Status is what an ingress shows of itself.
-type Status struct {
-	Replica string `json:"replica"`
-	Bot     string `json:"bot"`
-	Version string `json:"version"`
-	// Trouble is what keeps webhooks from being stored, empty if nothing is known.
-	Trouble string `json:"trouble,omitempty"`
-}
-
-// Probes are what the private address asks.
-func (in *Ingress) Probes() private.Probes {
-	return private.Probes{Ready: in.Ready, Status: func() any { return in.status() }}
-}
-
-// Ready says why a webhook would not be stored now, or nil.
-func (in *Ingress) Ready(ctx context.Context) error {
-	if err := in.conn.Healthy(); err != nil {
-		return err
-	}
-	if !in.prepared.Load() {
-		return errors.New("the streams are not there yet")
-	}
-	return engine.Writable(ctx, in.inbox, in.cfg.Settings.Bot)
-}
-
-func (in *Ingress) status() Status {
-	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version}
-	if err := in.conn.Healthy(); err != nil {
-		s.Trouble = err.Error()
-	}
-	return s
-}
-
-func receivers(s config.Config) ([]provider.Receiver, error) {
-	var all []provider.Receiver
+	cfg := ingress.Config{Journal: publisher, Logger: log}
 	if s.Telegram.Secret.IsSet() {
 		t, err := telegram.NewReceiver(telegram.ReceiverConfig{Secret: s.Telegram.Secret.Reveal()})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, t)
+		cfg.Receivers = append(cfg.Receivers, t)
 	}
-	return all, nil
+	if s.Webchat.Secret.IsSet() {
+		in.letters = newLetters()
+		in.chat, err = webchat.New(webchat.Config{Secret: s.Webchat.Secret.Reveal(), Letters: in.letters, Title: s.Bot, Logger: log})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Receivers = append(cfg.Receivers, in.chat)
+		cfg.Web = in.chat
+	}
+	return ingress.New(cfg)
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/botmesh-go/botmesh/outbox"
 	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/provider/telegram"
+	"github.com/botmesh-go/botmesh/provider/webchat"
 )
 
 // senders are the platforms that the settings have a token for.
@@ -27,6 +28,13 @@ func newSenders(s config.Config) (senders, error) {
 		out.all = append(out.all, t)
 		out.inDoubt[t.ID()] = policies[s.Telegram.InDoubt]
 		out.close = t.Close
+	}
+	if s.Webchat.Secret.IsSet() {
+		w, err := webchat.NewSender(webchat.ID)
+		if err != nil {
+			return senders{}, err
+		}
+		out.all = append(out.all, w)
 	}
 	return out, nil
 }

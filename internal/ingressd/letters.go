@@ -1,0 +1,63 @@
+package ingressd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
+	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/outbox"
+)
+
+// letters are the outbox, for the web chat to read, from when it can be opened.
+type letters struct {
+	opened chan struct{} // closed when outbox is set
+	outbox *outbox.Outbox
+}
+
+func newLetters() *letters { return &letters{opened: make(chan struct{})} }
+
+// open waits until the outbox can be read. It does nothing if nobody reads it.
+func (l *letters) open(ctx context.Context, conn *jet.Conn, s config.Config, log *slog.Logger) error {
+	if l == nil {
+		return nil
+	}
+	return engine.Await(ctx, log, "outbox", func(ctx context.Context) error {
+		o, err := outbox.Open(ctx, outbox.Config{
+			Stream: conn.Stream(outbox.StreamName(s.Bot)), Bot: s.Bot, Listen: listen(conn.NATS()), Logger: log,
+		})
+		if err != nil {
+			return err
+		}
+		l.outbox = o
+		close(l.opened)
+		return nil
+	})
+}
+
+// Follow implements [webchat.Letters].
+func (l *letters) Follow(ctx context.Context, chat botmesh.ChatKey, after uint64, each func(seq uint64, l botmesh.Letter) error) error {
+	select {
+	case <-l.opened:
+		return l.outbox.Follow(ctx, chat, after, each)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// listen wakes a reader when a letter passes by on its way to the stream.
+func listen(nc *nats.Conn) func(subject string, wake func()) (stop func(), err error) {
+	return func(subject string, wake func()) (func(), error) {
+		sub, err := nc.Subscribe(subject, func(*nats.Msg) { wake() })
+		if err != nil {
+			return nil, fmt.Errorf("ingressd: listen to %s: %w", subject, err)
+		}
+		// An error means that the connection is closed, and the subscription with it.
+		return func() { _ = sub.Unsubscribe() }, nil
+	}
+}

@@ -1,0 +1,43 @@
+package ingressd
+
+import (
+	"context"
+	"errors"
+
+	"github.com/botmesh-go/botmesh/internal/engine"
+	"github.com/botmesh-go/botmesh/internal/private"
+)
+
+// Status is what an ingress shows of itself.
+type Status struct {
+	Replica string `json:"replica"`
+	Bot     string `json:"bot"`
+	Version string `json:"version"`
+	// Trouble is what keeps webhooks from being stored, empty if nothing is known.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// Probes are what the private address asks.
+func (in *Ingress) Probes() private.Probes {
+	return private.Probes{Ready: in.Ready, Status: func() any { return in.Status() }}
+}
+
+// Ready says why a webhook would not be stored now, or nil.
+func (in *Ingress) Ready(ctx context.Context) error {
+	if err := in.conn.Healthy(); err != nil {
+		return err
+	}
+	if !in.prepared.Load() {
+		return errors.New("the streams are not there yet")
+	}
+	return engine.Writable(ctx, in.inbox, in.cfg.Settings.Bot)
+}
+
+// Status returns what the ingress knows of itself now.
+func (in *Ingress) Status() Status {
+	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version}
+	if err := in.conn.Healthy(); err != nil {
+		s.Trouble = err.Error()
+	}
+	return s
+}
