@@ -1,0 +1,149 @@
+// Package replay runs the records of a chat again, from the first one, into a
+// scratch checkpoint: what the bot would say and remember, without sending or
+// writing anything.
+//
+// It follows the rules of a worker: a repeated record has no effect, a failing
+// one is tried again and at last set aside, what a run kept or sent early is
+// there when it is tried again. It does not wait between tries. What a handler
+// does itself, outside Botmesh, it does again.
+//
+// What belongs here: the dry run. Reading the journal and showing the result do
+// not.
+package replay
+
+import (
+	"context"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/journal"
+)
+
+// Runner runs one record of a bot.
+type Runner interface {
+	Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error)
+}
+
+// Config configures a [Chat]. All is required.
+type Config struct {
+	Runner Runner
+	// Tries is how often a failing record is run, Settle how long one run may take.
+	Tries  int
+	Settle time.Duration
+}
+
+// Result says what a record came to.
+type Result string
+
+// The results of a record.
+const (
+	Applied   Result = "applied"   // it took effect
+	Ignored   Result = "ignored"   // the bot does nothing with such a record
+	Duplicate Result = "duplicate" // it took effect before
+	SetAside  Result = "set aside" // it failed too often, or can not be read
+)
+
+// Step is what one record did.
+type Step struct {
+	Seq    uint64             `json:"seq"`
+	Stored time.Time          `json:"stored"`
+	Type   botmesh.RecordType `json:"type"`
+	Text   string             `json:"text,omitempty"`
+	Result Result             `json:"result"`
+	// Tries counts the runs, Error is that of the last one that failed.
+	Tries int    `json:"tries,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Sends are what would have been sent, in order, early ones first.
+	Sends []botmesh.Send `json:"sends,omitempty"`
+}
+
+// Chat is a chat that is replayed. Not safe for concurrent use.
+type Chat struct {
+	cfg     Config
+	scratch checkpoint.Checkpoint
+}
+
+// New begins a chat with nothing remembered.
+func New(cfg Config) *Chat { return &Chat{cfg: cfg} }
+
+// Checkpoint is the chat's checkpoint after the records so far.
+func (c *Chat) Checkpoint() checkpoint.Checkpoint { return c.scratch }
+
+// Next runs the chat's next record. The error is ctx's.
+func (c *Chat) Next(ctx context.Context, e journal.Entry) (Step, error) {
+	r := e.Record
+	step := Step{Seq: r.Seq, Stored: r.Stored, Type: r.Type, Text: r.Message.Text}
+	if r.Message.Payload != "" {
+		step.Text = r.Message.Payload
+	}
+	switch {
+	case e.Err != nil:
+		step.Result, step.Error = SetAside, e.Err.Error()
+	case c.scratch.Recent.Has(r.ID):
+		step.Result = Duplicate
+	default:
+		if err := c.run(ctx, r, &step); err != nil {
+			return Step{}, err
+		}
+	}
+	c.scratch.Epoch, c.scratch.Cursor, c.scratch.CursorAt = r.Epoch, r.Seq, r.Stored
+	c.scratch.During = nil
+	if step.Result != Duplicate {
+		c.scratch.Recent = c.scratch.Recent.With(r.ID)
+	}
+	return step, nil
+}
+
+// run tries a record until it ends.
+func (c *Chat) run(ctx context.Context, r botmesh.Record, step *Step) error {
+	c.scratch.During = &checkpoint.During{Record: r.Seq, Epoch: r.Epoch}
+	for step.Tries < c.cfg.Tries {
+		step.Tries++
+		out, err := c.try(ctx, r, step)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			step.Error = err.Error()
+			continue
+		case out.Ignored:
+			step.Result = Ignored
+		default:
+			step.Result = Applied
+			step.Sends = append(step.Sends, out.Sends...)
+			c.scratch.State = out.State
+		}
+		return nil
+	}
+	step.Result = SetAside
+	return nil
+}
+
+func (c *Chat) try(ctx context.Context, r botmesh.Record, step *Step) (botmesh.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Settle)
+	defer cancel()
+	return c.cfg.Runner.Run(ctx, botmesh.Run{
+		Record: r, State: c.scratch.State, Kept: c.scratch.During.Kept, Try: step.Tries, Now: r.Stored,
+	}, &midway{during: c.scratch.During, step: step})
+}
+
+// midway keeps what a run commits before it ends.
+type midway struct {
+	during *checkpoint.During
+	step   *Step
+	sent   int // by this try
+}
+
+func (m *midway) Keep(_ context.Context, kept []byte) error {
+	m.during.Kept = kept
+	return nil
+}
+
+func (m *midway) SendNow(_ context.Context, s botmesh.Send) error {
+	if m.sent++; m.sent > m.during.Eager {
+		m.during.Eager = m.sent
+		m.step.Sends = append(m.step.Sends, s)
+	}
+	return nil
+}
