@@ -79,8 +79,6 @@ func encodesItself(t reflect.Type) (encodes, decodes bool) {
 		p = reflect.PointerTo(t)
 	}
 	switch {
-	case t.Kind() == reflect.Interface:
-		return false, false
 	case p.Implements(reflect.TypeFor[json.Marshaler]()):
 		return true, p.Implements(reflect.TypeFor[json.Unmarshaler]())
 	case p.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
@@ -91,7 +89,7 @@ func encodesItself(t reflect.Type) (encodes, decodes bool) {
 
 func (w *schemaWalk) mapping(t reflect.Type, path string) string {
 	key := w.schema(t.Key(), path+"[key]")
-	if _, decodes := encodesItself(t.Key()); key != "string" && key != "int" && key != "?" && !decodes {
+	if _, decodes := encodesItself(t.Key()); key != "string" && key != "int" && !decodes {
 		key = w.refuse(path, "is a map with keys of type %s, which can not be encoded", t.Key())
 	}
 	return "map[" + key + "]" + w.schema(t.Elem(), path+"[]")

@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"encoding/json"
 	"math/big"
 	"reflect"
 	"strings"
@@ -54,6 +55,7 @@ func TestSchemaNamesWhatJSONKeeps(t *testing.T) {
 			Own int `json:"own"`
 		}](), "{inner:int,own:int}"},
 		{reflect.TypeFor[node](), "{name:string,next:[]flow_test.node}"},
+		{reflect.TypeFor[struct{ Root node }](), "{Root:{name:string,next:[]flow_test.node}}"},
 	} {
 		got, err := flow.Schema(tt.typ)
 		if err != nil || got != tt.want {
@@ -84,6 +86,7 @@ func TestSchemaRefusesByName(t *testing.T) {
 			Inner int `json:"inner"`
 		}](), `.Inner is a second field that is "inner" in JSON`},
 		{reflect.TypeFor[struct{ Z complex128 }](), ".Z is of kind complex128"},
+		{reflect.TypeFor[struct{ M json.Marshaler }](), ".M is of kind interface"},
 		{reflect.TypeFor[struct{ M map[float64]int }](), ".M is a map with keys of type float64"},
 		{reflect.TypeFor[struct{ O onlyOut }](), ".O is a flow_test.onlyOut, which can be encoded but not decoded"},
 		{reflect.TypeFor[struct {
