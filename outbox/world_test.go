@@ -292,6 +292,7 @@ type line struct {
 
 	mu   sync.Mutex
 	rule func(op) fate
+	then func(op) // is called when a write was done, before the answer
 	ops  []op
 }
 
@@ -375,7 +376,11 @@ func (l *line) Publish(ctx context.Context, p jet.Publish) (jet.Ack, error) {
 		_, err := l.Stream.Publish(context.WithoutCancel(ctx), p)
 		return jet.Ack{}, cmp.Or(err, botmesh.ErrUnknown)
 	}
-	return l.Stream.Publish(ctx, p)
+	ack, err := l.Stream.Publish(ctx, p)
+	if l.then != nil {
+		l.then(o)
+	}
+	return ack, err
 }
 
 func read[T any](l *line, name, subject string, do func() (T, error)) (T, error) {
@@ -400,9 +405,4 @@ func (l *line) Range(ctx context.Context, subject string, from uint64, limit int
 
 func (l *line) Info(ctx context.Context) (jet.Info, error) {
 	return read(l, "info", "", func() (jet.Info, error) { return l.Stream.Info(ctx) })
-}
-
-// publishOf is what o was to write, for a rule that writes it itself.
-func publishOf(o op) jet.Publish {
-	return jet.Publish{Msg: jet.Msg{Subject: o.subject, Data: []byte(o.data)}, Expect: &o.expect}
 }
