@@ -26,7 +26,7 @@ async function open(fresh) {
   stream = null
   for (let wait = 1000; ; wait = Math.min(2 * wait, 15000)) {
     try {
-      const answer = await fetch('webchat/session' + (fresh ? '?new' : ''), {method: 'POST'})
+      const answer = await ask('webchat/session' + (fresh ? '?new' : ''))
       if (answer.ok) {
         enter(await answer.json())
         return
@@ -134,7 +134,7 @@ function send(line) {
       else Object.assign(fields, {payload: line.payload, sig: line.sig, of: line.of})
       let after = wait
       try {
-        const answer = await fetch(post, {method: 'POST', body: new URLSearchParams(fields)})
+        const answer = await ask(post, new URLSearchParams(fields))
         if (answer.ok) return settle(line, {state: 'sent', late: false})
         if (answer.status < 500 && answer.status !== 408 && answer.status !== 429) {
           return settle(line, {state: 'failed', why: await reason(answer)})
@@ -208,6 +208,9 @@ function state(word) {
   $('state').dataset.state = word
   $('state').textContent = word
 }
+
+// ask posts, and does not wait for ever.
+const ask = (address, body) => fetch(address, {method: 'POST', body, signal: AbortSignal.timeout(10000)})
 
 const pause = ms => new Promise(done => setTimeout(done, ms))
 
