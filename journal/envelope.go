@@ -169,21 +169,25 @@ func readHead(family, bot string, m jet.Stored) (botmesh.Record, error) {
 }
 
 func readBody(r *botmesh.Record, data []byte) error {
-	var head struct {
-		Version int `json:"v"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return fmt.Errorf("body: %w", err)
-	}
-	if head.Version > Version {
-		return fmt.Errorf("%w: %d, want at most %d", ErrNewer, head.Version, Version)
-	}
-	if head.Version < 1 {
-		return errors.New("body: no version")
-	}
 	var b body
-	if err := json.Unmarshal(data, &b); err != nil {
+	err := json.Unmarshal(data, &b)
+	if err != nil {
+		// A newer version may differ in all but the version itself.
+		var head struct {
+			Version int `json:"v"`
+		}
+		if json.Unmarshal(data, &head) != nil {
+			return fmt.Errorf("body: %w", err)
+		}
+		b.Version = head.Version
+	}
+	switch {
+	case b.Version > Version:
+		return fmt.Errorf("%w: %d, want at most %d", ErrNewer, b.Version, Version)
+	case err != nil:
 		return fmt.Errorf("body: %w", err)
+	case b.Version < 1:
+		return errors.New("body: no version")
 	}
 	r.Message, r.Raw = b.Message, b.Raw
 	return nil

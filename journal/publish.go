@@ -50,7 +50,7 @@ func NewPublisher(cfg Config) (*Publisher, error) {
 // whatever happens from now on.
 //
 // A try that was refused or whose answer got lost is repeated under the same id,
-// which the stream recognises, until ctx ends. Errors: [ErrInvalid] and
+// which the stream recognises within its duplicate window, until ctx ends. Errors: [ErrInvalid] and
 // botmesh.ErrTooLarge (never will be), botmesh.ErrRefused (not journaled),
 // botmesh.ErrUnknown (may be journaled: repeat the call, it is then a duplicate).
 // The trace context stored is the one of ctx, else the record's.
