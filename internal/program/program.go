@@ -76,7 +76,7 @@ func (p Program) run(args, environ []string, stdout, stderr *os.File) int {
 		case "--help", "-h":
 			return p.help(stdout, stderr)
 		case "--version":
-			return p.report(stderr, show(stdout, p.Name+" "+Version()+"\n"))
+			return Report(stderr, p.Name, show(stdout, p.Name+" "+Version()+"\n"))
 		}
 		err = cmp.Or(err, config.Unexpected(arg))
 	}
@@ -84,13 +84,13 @@ func (p Program) run(args, environ []string, stdout, stderr *os.File) int {
 		err = p.Check(loaded.Config)
 	}
 	if err != nil {
-		return p.report(stderr, config.Wrong(err))
+		return Report(stderr, p.Name, config.Wrong(err))
 	}
 	if loaded.ReplicaID == "" {
 		loaded.ReplicaID = uuid.NewString()
 	}
 	log := Logger(stdout, loaded.Log).With("service", p.Name, "replica", loaded.ReplicaID)
-	return p.report(stderr, p.Serve(loaded.Config, environ, log))
+	return Report(stderr, p.Name, p.Serve(loaded.Config, environ, log))
 }
 
 // Serve runs the program with settings that were loaded and checked, until it
@@ -168,7 +168,7 @@ func (p Program) help(stdout, stderr io.Writer) int {
 	if err == nil {
 		err = config.Usage(stdout, p.Defaults)
 	}
-	return p.report(stderr, err)
+	return Report(stderr, p.Name, err)
 }
 
 func show(w io.Writer, text string) error {
@@ -176,13 +176,14 @@ func show(w io.Writer, text string) error {
 	return err
 }
 
-// report tells the user what went wrong, a line for each thing, and gives the exit code.
-func (p Program) report(stderr io.Writer, err error) int {
+// Report tells the user of the program called name what went wrong, a line for
+// each thing, and returns the exit code.
+func Report(stderr io.Writer, name string, err error) int {
 	if err == nil {
 		return ExitOK
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(stderr, "%s: %s\n", p.Name, strings.TrimSpace(line))
+		fmt.Fprintf(stderr, "%s: %s\n", name, strings.TrimSpace(line))
 	}
 	if config.IsWrong(err) {
 		return ExitWrong

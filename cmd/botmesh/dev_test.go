@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// One process with nothing installed: a chat in the browser, a conversation that
+// goes on after a restart, and the other commands on what it keeps.
+//
+// SPEC: D3 H8 J7 W3
+func TestDev(t *testing.T) {
+	t.Parallel()
+	dir, nats := t.TempDir(), freeNATS(t)
+	env := []string{"BOTMESH_NATS_URL=" + nats}
+
+	dev := startDev(t, dir, nats)
+	chat := newBrowser(t, dev.addr)
+	chat.say("/order")
+	first := chat.hear()
+	chat.say("pizza")
+	second := chat.hear()
+	if first == second {
+		t.Fatalf("got %q twice, want two questions", first)
+	}
+	if got := dev.stop(t); !strings.Contains(got, "Stopped") {
+		t.Errorf("got %q, want it to say that it stopped", got)
+	}
+
+	dev = startDev(t, dir, nats)
+	session := chat.chat
+	chat.addr = dev.addr
+	chat.open()
+	if chat.chat != session {
+		t.Errorf("got another session after a restart, want %s", session)
+	}
+	for _, answer := range []string{"2", "yes"} {
+		chat.say(answer)
+		second = chat.hear()
+	}
+	if want := "ordered: 2 x pizza"; second != want {
+		t.Errorf("got %q, want %q", second, want)
+	}
+
+	key := "webchat/" + session
+	for name, tt := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"ls":            {[]string{"journal", "ls", "--chat", key}, []string{"SEQ", key, "message", "4"}},
+		"show":          {[]string{"journal", "show", key}, []string{"#1 ", "    /order\n", "    pizza\n", "    yes\n"}},
+		"replay":        {[]string{"journal", "replay", key}, []string{"user: /order", "bot:  " + first, "bot:  ordered: 2 x pizza", "replayed 4 records; nothing was sent or written"}},
+		"replay json":   {[]string{"journal", "replay", key, "-o", "json"}, []string{`"result": "applied"`, `"text": "ordered: 2 x pizza"`}},
+		"plan":          {[]string{"streams", "plan"}, []string{"all streams are as wanted\n"}},
+		"plan of other": {[]string{"streams", "plan", "--retention=200h"}, []string{"BOT_demo_INBOX differs", "max_age"}},
+		"plan of none":  {[]string{"streams", "plan", "--bot=other", "-o", "json"}, []string{`"stream": "BOT_other_INBOX"`, `"absent": true`}},
+	} {
+		t.Run(name, func(t *testing.T) { // one after the other: the server stops after them
+			code, stdout, stderr := finished(t, env, tt.args...)
+			if code != 0 || stderr != "" {
+				t.Errorf("got code %d and %q, want 0 and nothing", code, stderr)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("got\n%s\nwant %q in it", stdout, want)
+				}
+			}
+			if strings.Contains(strings.Join(tt.args, " "), "json") && !json.Valid([]byte(stdout)) {
+				t.Errorf("got %s, want JSON", stdout)
+			}
+		})
+	}
+
+	// A longer retention than chats are remembered for is refused, unless forced.
+	code, _, stderr := finished(t, env, "streams", "apply", "--retention=2000h")
+	if code == 0 || !strings.Contains(stderr, "tombstones") {
+		t.Errorf("apply: got code %d and %q, want it refused because of the tombstones", code, stderr)
+	}
+	if code, _, stderr = finished(t, env, "streams", "apply", "--retention=2000h", "--force"); code != 0 {
+		t.Errorf("forced: got code %d and %q, want 0", code, stderr)
+	}
+	if _, stdout, _ := finished(t, env, "streams", "plan", "--retention=2000h"); stdout != "all streams are as wanted\n" {
+		t.Errorf("after apply: got %q, want no difference", stdout)
+	}
+
+	// One folder is one server's.
+	if code, _, stderr := finished(t, env, "dev", "--dir", dir, "--admin-listen=127.0.0.1:0"); code == 0 || !strings.Contains(stderr, "used by another botmesh dev") {
+		t.Errorf("a second dev: got code %d and %q, want it refused", code, stderr)
+	}
+	dev.stop(t)
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		env  string
+		args []string
+		code int
+		want string
+	}{
+		"no command":      {"", nil, 2, "see botmesh --help"},
+		"unknown command": {"", []string{"jornal"}, 2, "unexpected argument jornal"},
+		"unknown flag":    {"", []string{"version", "--lease-time=1s"}, 2, "unknown flag --lease-time"},
+		"flag, no value":  {"", []string{"--bot"}, 2, "--bot: needs a value"},
+		"bad setting":     {"BOTMESH_LEASE=x", []string{"config", "print"}, 2, "BOTMESH_LEASE: lease must be"},
+		"bad chat":        {"", []string{"journal", "show", "telegram"}, 2, `"telegram" is not a chat key`},
+		"no NATS":         {"BOTMESH_NATS_URL=" + freeNATS(t), []string{"streams", "plan"}, 1, "can not be reached"},
+		"NATS elsewhere":  {"BOTMESH_NATS_URL=nats://far:4222", []string{"dev", "--dir", t.TempDir(), "--admin-listen=127.0.0.1:0"}, 2, "dev runs its own NATS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, _, stderr := finished(t, []string{tt.env}, tt.args...)
+			if code != tt.code || !strings.Contains(stderr, tt.want) || !strings.HasPrefix(stderr, "botmesh: ") {
+				t.Errorf("got code %d and %q, want %d and %q", code, stderr, tt.code, tt.want)
+			}
+		})
+	}
+}
+
+func TestWithoutAServer(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"version": {[]string{"version"}, []string{"botmesh devel\n"}},
+		"help":    {[]string{"--help"}, []string{"dev", "journal", "streams", "config", "Every setting is a flag too"}},
+		"config":  {[]string{"config", "print", "--bot=mine"}, []string{"bot", "mine", "--bot", "telegram_token", "***", "BOTMESH_TELEGRAM_TOKEN"}},
+		"json":    {[]string{"config", "print", "-o", "json"}, []string{`"key": "telegram_token",`, `"value": "***",`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := finished(t, []string{"BOTMESH_TELEGRAM_TOKEN=hunter2"}, tt.args...)
+			if code != 0 || stderr != "" {
+				t.Errorf("got code %d and %q, want 0 and nothing", code, stderr)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("got\n%s\nwant %q in it", stdout, want)
+				}
+			}
+			if strings.Contains(stdout, "hunter2") {
+				t.Errorf("a secret was printed:\n%s", stdout)
+			}
+		})
+	}
+}

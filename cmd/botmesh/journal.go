@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/journal"
+)
+
+type journalCommand struct {
+	Ls     journalList   `cmd:"" help:"List records, without what they say."`
+	Show   journalShow   `cmd:"" help:"Show the records of a chat in full."`
+	Replay journalReplay `cmd:"" help:"Run a chat's records again from the start: what the bot would send now. Nothing is sent or written."`
+}
+
+// record is a record as it is shown.
+type record struct {
+	Seq     uint64             `json:"seq"`
+	Stored  time.Time          `json:"stored"`
+	Chat    string             `json:"chat"`
+	Type    botmesh.RecordType `json:"type"`
+	ID      string             `json:"id"`
+	User    string             `json:"user,omitempty"`
+	SentAt  time.Time          `json:"sent_at,omitzero"`
+	Message *botmesh.Message   `json:"message,omitempty"`
+	Raw     json.RawMessage    `json:"raw,omitempty"`
+	Error   string             `json:"error,omitempty"`
+}
+
+// shown is an entry without what it says, or with it.
+func shown(e journal.Entry, whole bool) record {
+	r := e.Record
+	s := record{Seq: r.Seq, Stored: r.Stored.UTC(), Chat: r.Chat.String(), Type: r.Type, ID: r.ID, User: r.User, SentAt: r.SentAt}
+	if whole {
+		s.Message, s.Raw = &r.Message, r.Raw
+	}
+	if e.Err != nil {
+		s.Error = e.Err.Error()
+	}
+	return s
+}
+
+// filter chooses records.
+type filter struct {
+	From  uint64        `help:"Begin at this sequence."`
+	Since time.Duration `help:"Only those stored in this last time, such as 1h."`
+	Limit int           `default:"100" help:"At most so many, the oldest first."`
+}
+
+func (f filter) list(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, whole bool) ([]record, error) {
+	if f.Limit < 1 || f.Limit > journal.MaxList {
+		return nil, config.Wrong(fmt.Errorf("--limit must be 1 to %d", journal.MaxList))
+	}
+	want := journal.Filter{Chat: chat, From: f.From, Limit: f.Limit}
+	if f.Since > 0 {
+		want.Since = time.Now().Add(-f.Since)
+	}
+	entries, err := j.List(ctx, want)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]record, len(entries))
+	for i, e := range entries {
+		all[i] = shown(e, whole)
+	}
+	return all, nil
+}
+
+type journalList struct {
+	output
+	filter
+	Chat string `help:"Only this chat, as provider/chat or provider/chat/participant."`
+}
+
+// Run lists records.
+func (c journalList) Run(ctx context.Context, a *app) error {
+	var chat botmesh.ChatKey
+	if c.Chat != "" {
+		var err error
+		if chat, err = parseChat(c.Chat); err != nil {
+			return err
+		}
+	}
+	return a.withJournal(ctx, func(ctx context.Context, j *journal.Journal, _ config.Config) error {
+		all, err := c.list(ctx, j, chat, false)
+		if err != nil {
+			return err
+		}
+		return c.show(a.stdout, all, func(w io.Writer) error { return c.table(w, all) })
+	})
+}
+
+func (c journalList) table(w io.Writer, all []record) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SEQ\tSTORED\tCHAT\tTYPE\tID") // errors come from Flush
+	for _, r := range all {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s %s\n", r.Seq, r.Stored.Format(time.RFC3339), r.Chat, r.Type, r.ID, r.Error)
+	}
+	if len(all) == c.Limit {
+		fmt.Fprintf(t, "more may follow: --from=%d\n", all[len(all)-1].Seq+1)
+	}
+	return t.Flush()
+}
+
+type journalShow struct {
+	output
+	filter
+	Chat string `arg:"" help:"The chat, as provider/chat or provider/chat/participant."`
+}
+
+// Run shows a chat's records.
+func (c journalShow) Run(ctx context.Context, a *app) error {
+	chat, err := parseChat(c.Chat)
+	if err != nil {
+		return err
+	}
+	return a.withJournal(ctx, func(ctx context.Context, j *journal.Journal, _ config.Config) error {
+		all, err := c.list(ctx, j, chat, true)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return noRecords(chat)
+		}
+		return c.show(a.stdout, all, func(w io.Writer) error { return write(w, all) })
+	})
+}
+
+func write(w io.Writer, all []record) error {
+	var b strings.Builder
+	for _, r := range all {
+		fmt.Fprintf(&b, "#%d  %s  %s  id %s", r.Seq, r.Stored.Format(time.RFC3339), r.Type, r.ID)
+		if r.User != "" {
+			fmt.Fprintf(&b, "  user %s", r.User)
+		}
+		b.WriteByte('\n')
+		if r.Error != "" {
+			fmt.Fprintf(&b, "    can not be read: %s\n", r.Error)
+		}
+		indent(&b, "    ", r.Message.Text)
+		indent(&b, "    pressed ", r.Message.Payload)
+		for _, m := range r.Message.Media {
+			fmt.Fprintf(&b, "    %s %s\n", m.Kind, m.Ref)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// indent writes a text's lines, the first after mark, the others below it.
+func indent(b *strings.Builder, mark, text string) {
+	if text == "" {
+		return
+	}
+	below := "\n" + strings.Repeat(" ", len([]rune(mark)))
+	b.WriteString(mark + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", below) + "\n")
+}
+
+func parseChat(s string) (botmesh.ChatKey, error) {
+	chat, err := botmesh.ParseChatKey(s)
+	return chat, config.Wrong(err)
+}
+
+func noRecords(chat botmesh.ChatKey) error {
+	return errors.New("the journal has no records of " + chat.String())
+}

@@ -1,0 +1,96 @@
+// Command botmesh runs the demo bot in one process, for development, and looks
+// after a bot that runs as a fleet.
+//
+//	botmesh dev                     all in one process, with a chat in the browser
+//	botmesh journal ls|show|replay  what came in, and what the bot would make of it now
+//	botmesh streams plan|apply      the streams as they should be
+//	botmesh config print            every setting and where it comes from
+//
+// Settings are those of the servers: flags, BOTMESH_ variables, a YAML file.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/program"
+)
+
+type commands struct {
+	Dev     devCommand     `cmd:"" help:"Run all of it in this process, with a chat in the browser and nothing to install."`
+	Journal journalCommand `cmd:"" help:"What came in."`
+	Streams streamsCommand `cmd:"" help:"The streams as they should be."`
+	Config  configCommand  `cmd:"" help:"The settings."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// app is what a command has of its process.
+type app struct {
+	args, environ  []string
+	stdout, stderr *os.File
+}
+
+// quit is how the parser ends the program after it showed its help.
+type quit int
+
+func main() {
+	a := &app{args: os.Args[1:], environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr}
+	os.Exit(a.run(context.Background()))
+}
+
+func (a *app) run(ctx context.Context) (code int) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case quit:
+			code = int(v)
+		default:
+			panic(v)
+		}
+	}()
+	// The settings are flags too: what they leave is the command.
+	loaded, err := config.Load(config.Input{Args: a.args, Environ: a.environ})
+	if err != nil && loaded.Rest == nil {
+		return program.Report(a.stderr, "botmesh", config.Wrong(err))
+	}
+	var cmds commands
+	parser, err := kong.New(&cmds, kong.Name("botmesh"), kong.Writers(a.stdout, a.stderr),
+		kong.Description("Every setting is a flag too, such as --nats-url: see botmesh config print."),
+		kong.Exit(func(code int) { panic(quit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		panic(err) // the commands are declared wrong
+	}
+	parsed, err := parser.Parse(loaded.Rest)
+	if err != nil {
+		return program.Report(a.stderr, "botmesh", config.Wrong(fmt.Errorf("%w; see botmesh --help", err)))
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	return program.Report(a.stderr, "botmesh", parsed.Run(a))
+}
+
+// settings loads what the arguments and the environment say, over a command's own
+// defaults.
+func (a *app) settings(defaults map[string]string) (config.Loaded, error) {
+	loaded, err := config.Load(config.Input{Args: a.args, Environ: a.environ, Defaults: defaults})
+	return loaded, config.Wrong(err)
+}
+
+// interruptible returns a context that ends with Ctrl-C.
+func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+}
+
+type versionCommand struct{}
+
+// Run prints the version.
+func (versionCommand) Run(a *app) error {
+	_, err := io.WriteString(a.stdout, "botmesh "+program.Version()+"\n")
+	return err
+}
