@@ -38,8 +38,8 @@ type History struct {
 	Calls  []Call
 	Faults []Fault
 	// Confirm bounds the time from the platform's answer until the receipt of it is
-	// safe. A call counts as in flight from its arrival until that long after its
-	// answer.
+	// safe, and the time from a call's start until it arrives. A call counts as in
+	// flight from that long before its arrival until that long after its answer.
 	Confirm time.Duration
 }
 
@@ -109,7 +109,7 @@ func replies(h History, calls []Call, want []string) (repeats []Call, err error)
 		case last[n] == nil:
 			next = max(next, n+1)
 		case !inFlight(h, *last[n]):
-			tell("got %q again, by %s at %v, though its call by %s at %v was long answered", c.Text, c.By, c.At, last[n].By, last[n].At)
+			tell("got %q again, by %s at %v, though its call by %s at %v was answered at %v and %s", c.Text, c.By, c.At, last[n].By, last[n].At, last[n].Done, fate(h, last[n].By))
 			repeats = append(repeats, *c)
 		case n > at+1 || n < next-window:
 			tell("got %q again after %q", c.Text, want[at])
@@ -130,8 +130,22 @@ func replies(h History, calls []Call, want []string) (repeats []Call, err error)
 
 func inFlight(h History, c Call) bool {
 	return slices.ContainsFunc(h.Faults, func(f Fault) bool {
-		return (f.By == "" || f.By == c.By) && f.At >= c.At && f.At <= c.Done+h.Confirm
+		return (f.By == "" || f.By == c.By) && f.At >= c.At-h.Confirm && f.At <= c.Done+h.Confirm
 	})
+}
+
+// fate tells when faults befell a process.
+func fate(h History, by string) string {
+	var at []string
+	for _, f := range h.Faults {
+		if f.By == "" || f.By == by {
+			at = append(at, f.At.String())
+		}
+	}
+	if len(at) == 0 {
+		return "nothing befell it"
+	}
+	return "it was hit at " + strings.Join(at, ", ")
 }
 
 func missing(want []string, last []*Call) (lost []string) {

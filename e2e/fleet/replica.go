@@ -88,6 +88,18 @@ func (r *Replica) Ready(ctx context.Context) bool {
 	return err == nil && status == http.StatusOK
 }
 
+// AliveNotReady gives no error if the replica says that it lives and is not ready.
+func (r *Replica) AliveNotReady(ctx context.Context) error {
+	status, body, err := r.get(ctx, "/healthz")
+	if err != nil || status != http.StatusOK {
+		return fmt.Errorf("fleet: healthz of %s: %d %s (%v)", r.Name, status, body, err)
+	}
+	if status, _, err = r.get(ctx, "/readyz"); err != nil || status != http.StatusServiceUnavailable {
+		return fmt.Errorf("fleet: readyz of %s: %d (%v)", r.Name, status, err)
+	}
+	return nil
+}
+
 // Child is the replica's process, nil before its first start.
 func (r *Replica) Child() *proc.Child {
 	r.mu.Lock()

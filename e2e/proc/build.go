@@ -23,14 +23,9 @@ type Programs struct {
 // the machine's redis-server. An error of [exec.ErrNotFound] says that there is
 // no redis-server; the other programs are built all the same.
 func Build(ctx context.Context, dir string) (Programs, error) {
-	root, err := output(ctx, "go", "list", "-m", "-f", "{{.Dir}}")
+	err := Compile(ctx, dir, "./cmd/ingress", "./cmd/worker", natsServer)
 	if err != nil {
-		return Programs{}, fmt.Errorf("proc: finding the module: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", dir+string(filepath.Separator), "./cmd/ingress", "./cmd/worker", natsServer)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return Programs{}, fmt.Errorf("proc: building the programs: %w\n%s", err, out)
+		return Programs{}, err
 	}
 	p := Programs{
 		Ingress: filepath.Join(dir, "ingress"),
@@ -43,7 +38,18 @@ func Build(ctx context.Context, dir string) (Programs, error) {
 	return p, nil
 }
 
-func output(ctx context.Context, name string, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, name, args...).Output()
-	return strings.TrimSpace(string(out)), err
+// Compile builds main packages into dir, each under the last name of its path.
+// Relative paths are of the module's root.
+func Compile(ctx context.Context, dir string, packages ...string) error {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("proc: finding the module: %w", err)
+	}
+	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, packages...)
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = strings.TrimSpace(string(root))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("proc: building the programs: %w\n%s", err, out)
+	}
+	return nil
 }

@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+)
+
+// Each worker is asked to end, once it did starts again, and the next one follows,
+// as in a deploy.
+//
+// SPEC: H8 W3 T3
+func TestRollingRestartRepeatsAndLosesNothing(t *testing.T) { // alone: it loads the machine
+	s := started(t, nil)
+	steady := load{chats: 64, messages: 50, pause: 100 * time.Millisecond}
+	ctx := s.within(time.Minute)
+	done := make(chan error, 1)
+	go func() { done <- steady.run(ctx, s) }()
+	for _, w := range s.Workers {
+		code, err := w.Term(s.within(20 * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code != 0 {
+			t.Errorf("got exit code %d from %s, want 0", code, w.Name)
+		}
+		if err := w.Start(s.within(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case err := <-done:
+		t.Fatalf("the load ended before the restarts did: %v", err)
+	default:
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if repeats := s.verify(steady.want()); len(repeats) > 0 {
+		t.Errorf("got %d replies twice, want none", len(repeats))
+	}
+	if got := s.Doubt(t.Context()).Counted; got > 0 {
+		t.Errorf("got %d sends in doubt, want none: a drain leaves nothing open", got)
+	}
+}

@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// SPEC: J1 J2 J4 W3
+func TestNATSDownIsRefusedAndLosesNothing(t *testing.T) { // alone: it loads the machine
+	s := started(t, nil)
+	steady := load{chats: 64, messages: 30, pause: 150 * time.Millisecond}
+	ctx := s.within(time.Minute)
+	done := make(chan error, 1)
+	go func() { done <- steady.run(ctx, s) }()
+	if err := s.Await(ctx, firstChat, func(texts []string) bool { return len(texts) >= 5 }); err != nil {
+		t.Fatal(err)
+	}
+	s.KillNATS()
+	for _, r := range s.Ingress {
+		a, err := s.Post(ctx, r.URL, s.Message(1, "/count"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Status != http.StatusServiceUnavailable || a.RetryAfter == "" || a.Took > 2*time.Second {
+			t.Errorf("got %d with Retry-After %q after %v, want 503 with one within 1.5 s", a.Status, a.RetryAfter, a.Took)
+		}
+	}
+	s.eventually(10*time.Second, "nobody is ready", func(ctx context.Context) error {
+		for _, r := range s.Replicas() {
+			if r.Ready(ctx) {
+				return fmt.Errorf("%s is", r.Name)
+			}
+		}
+		return nil
+	})
+	if err := s.NATS.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	want := steady.want()
+	if n := len(s.Texts(1)); n > 0 { // a refused post may have been stored all the same, unknown to the ingress
+		want["1"] = []string{"count: 1", "count: 2"}[:n]
+	}
+	s.verify(want)
+	for _, r := range s.Replicas() {
+		if err := r.AwaitReady(s.within(10 * time.Second)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// SPEC: T9 T14 T16 DESIGN I6
+func TestEmptiedRedisDoublesAndLosesNothing(t *testing.T) { // alone: it loads the machine
+	s := started(t, nil)
+	steady := load{chats: 64, messages: 50, pause: 150 * time.Millisecond}
+	ctx := s.within(time.Minute)
+	done := make(chan error, 1)
+	go func() { done <- steady.run(ctx, s) }()
+	flushes := 0
+	tick := time.NewTicker(300 * time.Millisecond)
+	defer tick.Stop()
+	var err error
+	for running := true; running; {
+		select {
+		case <-tick.C:
+			if err := flushAll(ctx, s.Redis.Addr); err != nil {
+				t.Fatal(err)
+			}
+			flushes++
+		case err = <-done:
+			running = false
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flushes < 20 {
+		t.Errorf("got %d flushes under load, want at least 20", flushes)
+	}
+	if repeats := s.verify(steady.want()); len(repeats) > 0 {
+		t.Errorf("got %d replies twice, want none", len(repeats))
+	}
+}
+
+func flushAll(ctx context.Context, addr string) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, "FLUSHALL\r\n"); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(line) != "+OK" {
+		return fmt.Errorf("FLUSHALL: %s", line)
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/botmesh-go/botmesh/e2e/check"
+	"github.com/botmesh-go/botmesh/e2e/fleet"
+	"github.com/botmesh-go/botmesh/e2e/platform"
+	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
+)
+
+const (
+	token  = "700:e2e-token"
+	secret = "e2e-secret"
+
+	// lease is short, so that a dead worker's chats come back soon.
+	lease = 2 * time.Second
+	// confirm is the time that a receipt may be on its way on a loaded machine.
+	confirm = 500 * time.Millisecond
+
+	inbox = "BOT_" + fleet.Bot + "_INBOX"
+	dead  = "BOT_" + fleet.Bot + "_DEAD"
+)
+
+// scene is one test's fleet and platform.
+type scene struct {
+	*fleet.Fleet
+	*platform.Platform
+	t *testing.T
+}
+
+// described makes a fleet of two ingress and three workers, not started, and takes
+// care of its end.
+func described(t *testing.T, env map[string]string) *scene {
+	t.Helper()
+	p, err := platform.Start(platform.Config{API: telegramtest.New(token), Token: token, Secret: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{"BOTMESH_LEASE": lease.String()}
+	maps.Copy(all, env)
+	f, err := fleet.New(fleet.Config{Programs: programs, Platform: p, Dir: t.TempDir(), Ingress: 2, Workers: 3, Env: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(f.Logs())
+		}
+		f.Stop()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &scene{Fleet: f, Platform: p, t: t}
+}
+
+// started is described, running and ready.
+func started(t *testing.T, env map[string]string) *scene {
+	t.Helper()
+	s := described(t, env)
+	if err := s.Start(s.within(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// within is a context that ends after a generous time.
+func (s *scene) within(d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeoutCause(s.t.Context(), d, fmt.Errorf("not done within %v", d))
+	s.t.Cleanup(cancel)
+	return ctx
+}
+
+// say delivers a message to any ingress.
+func (s *scene) say(chat int64, text string) {
+	s.t.Helper()
+	if err := s.Say(s.within(30*time.Second), s.URLs(), chat, text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// hears waits until a chat got a text.
+func (s *scene) hears(chat int64, text string, within time.Duration) {
+	s.t.Helper()
+	if err := s.AwaitText(s.within(within), chat, text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// load is chats that say /count.
+type load struct {
+	chats    int
+	messages int           // of each chat
+	pause    time.Duration // of each chat, between two messages
+	// twice, if set, delivers an update itself, instead of once to any ingress.
+	twice func(ctx context.Context, u platform.Update, n int) error
+}
+
+// firstChat keeps the chats of a load apart from those that a test names itself.
+const firstChat = 1000
+
+// run posts the load, each chat's messages strictly in order, and waits until
+// every chat has its last reply.
+func (l load) run(ctx context.Context, s *scene) error {
+	var wg sync.WaitGroup
+	errs := make(chan error, 2*l.chats)
+	for i := range l.chats {
+		chat := int64(firstChat + i)
+		wg.Go(func() {
+			if err := l.post(ctx, s, chat); err != nil {
+				errs <- err
+				return
+			}
+			if err := s.AwaitText(ctx, chat, "count: "+strconv.Itoa(l.messages)); err != nil {
+				errs <- err
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return nil
+	}
+}
+
+func (l load) post(ctx context.Context, s *scene, chat int64) error {
+	for n := range l.messages {
+		if n > 0 && l.pause > 0 {
+			select {
+			case <-time.After(l.pause):
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		u := s.Message(chat, "/count")
+		deliver := func() error { return s.Deliver(ctx, s.URLs(), u) }
+		if l.twice != nil {
+			deliver = func() error { return l.twice(ctx, u, n) }
+		}
+		if err := deliver(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// want is what the load's chats are to get.
+func (l load) want() map[string][]string {
+	want := map[string][]string{}
+	for i := range l.chats {
+		want[strconv.Itoa(firstChat+i)] = check.Counts(l.messages)
+	}
+	return want
+}
+
+// verify judges the run once all is idle: every reply in order, once, repeats only
+// of what was in flight at a fault and no more than were counted in doubt. It
+// returns the repeats.
+func (s *scene) verify(want map[string][]string) []check.Call {
+	s.t.Helper()
+	s.idle(20 * time.Second)
+	return s.judge(s.Calls(), want)
+}
+
+func (s *scene) judge(calls []check.Call, want map[string][]string) []check.Call {
+	s.t.Helper()
+	repeats, err := check.Replies(check.History{Calls: calls, Faults: s.Faults(), Confirm: confirm}, want)
+	if err != nil {
+		s.t.Error(err)
+	}
+	doubt := s.Doubt(s.t.Context())
+	if err := doubt.Repeats(repeats); err != nil {
+		s.t.Error(err)
+	}
+	s.t.Logf("%d calls, %d faults, %d sends in doubt, %d of them seen twice", len(calls), len(s.Faults()), doubt.Counted, len(repeats))
+	return repeats
+}
+
+// jetStream is a connection of the test's own, to look at streams.
+func (s *scene) jetStream() jetstream.JetStream {
+	s.t.Helper()
+	nc, err := nats.Connect("nats://" + s.NATS.Addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return js
+}
+
+// stored counts the messages of a stream.
+func (s *scene) stored(stream string) uint64 {
+	s.t.Helper()
+	str, err := s.jetStream().Stream(s.t.Context(), stream)
+	if err != nil {
+		s.t.Fatalf("stream %s: %v", stream, err)
+	}
+	return str.CachedInfo().State.Msgs
+}
+
+// waiting counts the nudges that were not handed out yet, and those that were and
+// are not acknowledged.
+func waiting(ctx context.Context, js jetstream.JetStream) (pending, unacknowledged int, err error) {
+	str, err := js.Stream(ctx, inbox)
+	if err != nil {
+		return 0, 0, err
+	}
+	list := str.ListConsumers(ctx)
+	for info := range list.Info() {
+		pending += int(info.NumPending)
+		unacknowledged += info.NumAckPending
+	}
+	return pending, unacknowledged, list.Err()
+}
+
+// idle waits until every record is acknowledged, which is after every reply has
+// its receipt.
+func (s *scene) idle(within time.Duration) {
+	s.t.Helper()
+	js := s.jetStream()
+	s.eventually(within, "every record is acknowledged", func(ctx context.Context) error {
+		pending, unacknowledged, err := waiting(ctx, js)
+		if err == nil && pending+unacknowledged > 0 {
+			err = fmt.Errorf("%d records wait, %d are not acknowledged", pending, unacknowledged)
+		}
+		return err
+	})
+}
+
+// eventually polls until ok gives no error.
+func (s *scene) eventually(within time.Duration, what string, ok func(context.Context) error) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), within)
+	defer cancel()
+	for {
+		err := ok(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			s.t.Fatalf("not so within %v: %s: %v", within, what, err)
+		}
+	}
+}
+
+// sum adds up a metric over replicas that answer.
+func (s *scene) sum(replicas []*fleet.Replica, name string, labels ...string) (sum float64) {
+	s.t.Helper()
+	for _, r := range replicas {
+		m, err := r.Metrics(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		sum += m.Sum(name, labels...)
+	}
+	return sum
+}
