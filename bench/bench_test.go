@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/botmesh-go/botmesh/e2e/check"
+	"github.com/botmesh-go/botmesh/e2e/proc"
+)
+
+func results(rate float64, cpu time.Duration) []result {
+	r := result{
+		rate: rate, p50: 2 * cpu, p95: 3 * cpu, p99: 4 * cpu,
+		cpu:  map[string]time.Duration{"worker": cpu, "nats": cpu},
+		peak: map[string]int64{"worker": 10 << 20, "nats": 20 << 20},
+	}
+	slow, fast := r, r
+	slow.rate, fast.rate = rate/2, rate*2
+	return []result{fast, slow, r}
+}
+
+func TestReportComparesMedians(t *testing.T) {
+	t.Parallel()
+	systems := []system{{name: "botmesh"}, {name: "bare loop"}}
+	tests := map[string]struct {
+		workload   workload
+		ours, bare float64
+		says       string
+	}{
+		"fit machine":  {workload{name: "w"}, 3000, 4000, "ratio of rates 0.75\n"},
+		"slow machine": {workload{name: "w"}, 1500, 2000, "ratio of rates 0.75, not comparable"},
+		"paced":        {workload{name: "w", rate: 50}, 50, 50, "ratio of processor time 2.00, of p50 2.00\n"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out strings.Builder
+			report(&out, tt.workload, systems, [][]result{results(tt.ours, 2*time.Millisecond), results(tt.bare, time.Millisecond)})
+			for _, want := range []string{tt.says, "4.00 = 0.00 + 2.00 + 2.00 + 0.00", "30 = 0 + 10 + 20 + 0", "4ms"} {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("got\n%s\nwant it to say %q", out.String(), want)
+				}
+			}
+		})
+	}
+}
+
+func TestResultMeasuresBetweenTwoTimes(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	posted := map[string][]time.Duration{"7": {0, 10 * ms, 20 * ms, 30 * ms}}
+	var calls []check.Call
+	for i, p := range posted["7"] {
+		calls = append(calls, check.Call{Chat: "7", Text: check.Counts(4)[i], At: p + time.Duration(i+1)*ms})
+	}
+	before := map[string]proc.Usage{"worker": {CPU: 100 * ms}}
+	after := map[string]proc.Usage{"worker": {CPU: 120 * ms, Peak: 5}}
+
+	r, err := summarize(calls, posted, 10*ms, 25*ms, before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.rate < 133 || r.rate > 134 || r.p50 != 2*ms || r.p99 != 2*ms || r.cpu["worker"] != 10*ms || r.peak["worker"] != 5 {
+		t.Errorf("got %+v, want two replies in 15 ms, after 2 and 3 ms, of 10 ms each", r)
+	}
+
+	for name, broken := range map[string][]check.Call{
+		"lost":    calls[:3],
+		"doubled": append(calls[:4:4], calls[3]),
+		"swapped": {calls[1], calls[0], calls[2], calls[3]},
+	} {
+		if _, err := summarize(broken, posted, 0, time.Second, before, after); err == nil {
+			t.Errorf("%s: got no error, want one", name)
+		}
+	}
+}
