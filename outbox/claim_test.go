@@ -277,3 +277,21 @@ func TestTwoTenuresOfOneProcess(t *testing.T) {
 		want(w, "calls", w.called(), []string{"a:1", "a:2", "a:3"})
 	})
 }
+
+// A call in flight is never cut off: that would leave its part in doubt.
+func TestCloseLetsTheCallEnd(t *testing.T) {
+	bubble(t, func(w *world) {
+		a := w.process("a")
+		seq, l := a.append("1,2")
+		a.answer = func(ctx context.Context, _ string) error { return sleep(ctx, 4*time.Second) }
+		d := a.Deliver(w.Context(), chatA)
+		d.Put(seq, l)
+		synctest.Wait()
+		ended, cancel := context.WithCancel(w.Context())
+		cancel()
+		_, err := d.Close(ended)
+		want(w, "close", err, nil)
+		want(w, "chain", w.kinds(), "a:claim a:receipt!")
+		want(w, "receipts", w.receipts(), "1/0.0:delivered")
+	})
+}

@@ -131,10 +131,10 @@ func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entr
 	return d.settled(p, botmesh.Receipt{Result: botmesh.ResultPermanent, InDoubt: doubt, Error: clip(why)})
 }
 
-// call makes one call to the platform. A sender that panics leaves the part in
-// doubt.
+// call makes one call to the platform. Nothing but its own time ends it: a call
+// that is cut off leaves the part in doubt, as does a sender that panics.
 func (o *Outbox) call(ctx context.Context, p part) (sent provider.Sent, err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.callTimeout())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.callTimeout())
 	defer cancel()
 	ctx, done := callSpan(ctx, p)
 	defer func() {

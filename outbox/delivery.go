@@ -23,7 +23,7 @@ type Delivery struct {
 	c    *chain
 	soft context.Context // ends when nothing new is to be claimed or called
 	stop context.CancelCauseFunc
-	hard context.Context // ends when nothing is to be waited for any more
+	hard context.Context // ends when the stream is to be waited for no more
 	quit context.CancelCauseFunc
 	kick chan struct{} // has a token when there is something new to do
 	done chan struct{} // closed when the goroutine ended
@@ -129,12 +129,12 @@ func (d *Delivery) beginLocked() {
 }
 
 // Close ends the tenure: it waits for the call in flight and its receipt, marks
-// the chain as free, and for the goroutine to end. If ctx ends first it gives the
-// call in flight up, and returns the cause when what it called may lack its
-// receipt. This process still writes that receipt with the chat's next tenure; to
-// others the part is in doubt.
+// the chain as free, and for the goroutine to end. When ctx ends it still waits
+// for the call, at most a third of Config.Hold, and for a moment for its receipt.
 //
-// The Standing is zero if nothing was put or waited for.
+// An error says that a receipt or the mark may be missing. This process writes
+// them with the chat's next tenure; another replica waits, and finds the part in
+// doubt. The Standing is zero if nothing was put or waited for.
 func (d *Delivery) Close(ctx context.Context) (Standing, error) {
 	d.mu.Lock()
 	first := !d.closed

@@ -22,13 +22,18 @@ func sleep(ctx context.Context, d time.Duration) error {
 // newPause returns the wait between two tries of a call to the stream, from 10 ms
 // up to a second.
 func newPause() func(ctx context.Context) {
-	b := backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(10*time.Millisecond),
-		backoff.WithMultiplier(2),
-		backoff.WithMaxInterval(time.Second),
-		backoff.WithMaxElapsedTime(0),
-	)
-	return func(ctx context.Context) { _ = sleep(ctx, b.NextBackOff()) }
+	var b *backoff.ExponentialBackOff
+	return func(ctx context.Context) {
+		if b == nil {
+			b = backoff.NewExponentialBackOff(
+				backoff.WithInitialInterval(10*time.Millisecond),
+				backoff.WithMultiplier(2),
+				backoff.WithMaxInterval(time.Second),
+				backoff.WithMaxElapsedTime(0),
+			)
+		}
+		_ = sleep(ctx, b.NextBackOff())
+	}
 }
 
 // retryAfter is the pause after a part's n-th failed call, counted from zero.

@@ -34,9 +34,9 @@ func (d *Delivery) run() {
 		select {
 		case <-d.kick:
 			if d.take(d.soft) == nil {
-				err := d.round()
+				s, err := d.round()
 				d.t.span.end()
-				d.report(d.reached(), true, err)
+				d.report(s, true, err)
 				<-d.c.busy
 			}
 		case <-d.soft.Done():
@@ -72,30 +72,31 @@ func (d *Delivery) reached() Standing {
 	return s
 }
 
-// round delivers until all letters are settled or put off. It fails with the
-// cause of the tenure's end, or with what makes a letter undeliverable here.
-func (d *Delivery) round() error {
+// round delivers until all letters are settled or put off, and says how far it
+// came. It fails with the cause of the tenure's end, or with what makes a letter
+// undeliverable here.
+func (d *Delivery) round() (Standing, error) {
 	for {
 		err := d.c.pay(d.hard)
 		if err == nil {
 			err = d.look()
 		}
+		s := d.reached()
 		if err == nil {
-			d.report(d.reached(), false, nil)
-			if done, why := d.rests(); done {
-				return why
+			d.report(s, false, nil)
+			if done, why := d.rests(s); done {
+				return s, why
 			}
 			err = d.step()
 		}
 		if err != nil && !errors.Is(err, errTaken) {
-			return err
+			return s, err
 		}
 	}
 }
 
 // rests reports whether there is nothing to do now.
-func (d *Delivery) rests() (bool, error) {
-	s := d.reached()
+func (d *Delivery) rests(s Standing) (bool, error) {
 	switch {
 	case s.Settled >= d.target():
 		return true, nil
@@ -230,15 +231,22 @@ func (d *Delivery) calls(p part) (int, error) {
 }
 
 // leave writes what is owed, and a free entry if the chain's end is ours and not
-// free, so that the next owner need not wait.
+// free, so that the next owner need not wait. Where the tenure is cut off it takes
+// a moment for it all the same.
 func (d *Delivery) leave() error {
-	err := d.c.pay(d.hard)
+	ctx := d.hard
+	if ctx.Err() != nil {
+		moment, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.o.cfg.Hold/15)
+		defer cancel()
+		ctx = moment
+	}
+	err := d.c.pay(ctx)
 	if err == nil && d.c.mine && !d.c.last.Free {
 		d.c.owe(entry{Kind: kindFree, Free: true, position: d.c.last.position})
-		err = d.c.pay(d.hard)
+		err = d.c.pay(ctx)
 	}
-	if errors.Is(err, errTaken) {
+	if err == nil || errors.Is(err, errTaken) {
 		return nil
 	}
-	return err
+	return context.Cause(d.hard)
 }

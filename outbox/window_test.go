@@ -143,9 +143,10 @@ func TestReadGivesNoWindow(t *testing.T) {
 		a.answer = func(ctx context.Context, part string) error {
 			a.answer = nil
 			close(calling)
-			<-ctx.Done() // cut off, and taken
+			<-ctx.Done()
 			return errTook
 		}
+		a.setRule(when(entries(kindRetry), drop))
 		d := a.Deliver(w.Context(), chatA)
 		d.Put(seq, l)
 		<-calling
@@ -153,6 +154,7 @@ func TestReadGivesNoWindow(t *testing.T) {
 		cancel()
 		_, err := d.Close(ended)
 		want(w, "close", err, context.Canceled)
+		a.setRule(nil)
 		other := chatA
 		other.Chat = "b"
 		_, _ = a.Deliver(w.Context(), other).Close(w.Context()) // takes the only place in memory
