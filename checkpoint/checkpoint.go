@@ -120,8 +120,6 @@ func Decode(b []byte) (Checkpoint, error) {
 	}
 	var head struct {
 		Format int `json:"format"`
-	// Chat is whose this is: a key that is a hash does not tell.
-	Chat botmesh.ChatKey `json:"chat"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
 		return Checkpoint{}, fmt.Errorf("checkpoint: decode: %w", err)

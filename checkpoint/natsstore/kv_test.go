@@ -18,11 +18,7 @@ import (
 // What it deletes is no row, and no obstacle: DESIGN C1.
 func TestKeyValueAPI(t *testing.T) {
 	t.Parallel()
-	c, err := jet.Dial(t.Context(), jet.Config{URL: natstest.Start(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := dial(t, natstest.Start(t))
 	s, bot := newStore(t, c, 1)
 	kv, err := c.JetStream().KeyValue(t.Context(), natsstore.Bucket(bot))
 	if err != nil {

@@ -24,10 +24,5 @@ func TestInMemory(t *testing.T) {
 
 func TestOnAServer(t *testing.T) {
 	t.Parallel()
-	c, err := jet.Dial(t.Context(), jet.Config{URL: natstest.Start(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	checkpointtest.Run(t, onServer(c, 1))
+	checkpointtest.Run(t, onServer(dial(t, natstest.Start(t)), 1))
 }

@@ -33,11 +33,41 @@ type Config struct {
 type Server struct{ s *server.Server }
 
 // Start starts a server and waits until it takes connections and has JetStream. It
-// returns ctx's error if that takes longer than ctx lasts.
+// returns ctx's error if ctx ends before.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("natsd: config: Dir is empty")
 	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s, err := server.NewServer(cfg.options())
+	if err != nil {
+		return nil, fmt.Errorf("natsd: start: %w", err)
+	}
+	// The server tells its log alone why it can not start.
+	log := logger{cfg.Logger, make(chan string, 1)}
+	s.SetLogger(log, false, false)
+	s.Start()
+	srv := &Server{s}
+	for {
+		select {
+		case text := <-log.failed:
+			srv.Shutdown()
+			return nil, fmt.Errorf("natsd: start: %s", text)
+		case <-ctx.Done():
+			srv.Shutdown()
+			return nil, fmt.Errorf("natsd: start: the server did not become ready: %w", ctx.Err())
+		default:
+		}
+		if s.ReadyForConnections(10*time.Millisecond) && s.JetStreamEnabled() {
+			return srv, nil
+		}
+	}
+}
+
+// options are the server's own.
+func (cfg Config) options() *server.Options {
 	opts := &server.Options{
 		ServerName:   "botmesh",
 		Host:         "127.0.0.1",
@@ -45,34 +75,16 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		StoreDir:     cfg.Dir,
 		JetStream:    true,
 		SyncInterval: cfg.SyncInterval,
+		SyncAlways:   cfg.SyncInterval < 0,
 		NoSigs:       true,
-		NoLog:        cfg.Logger == nil,
 	}
 	if cfg.Port == 0 {
 		opts.Port = server.RANDOM_PORT
 	}
-	switch {
-	case cfg.SyncInterval == 0:
+	if cfg.SyncInterval <= 0 {
 		opts.SyncInterval = time.Second
-	case cfg.SyncInterval < 0:
-		opts.SyncInterval, opts.SyncAlways = time.Second, true
 	}
-	s, err := server.NewServer(opts)
-	if err != nil {
-		return nil, fmt.Errorf("natsd: start: %w", err)
-	}
-	if cfg.Logger != nil {
-		s.SetLogger(logger{cfg.Logger}, false, false)
-	}
-	s.Start()
-	srv := &Server{s}
-	for !s.ReadyForConnections(10*time.Millisecond) || !s.JetStreamEnabled() {
-		if ctx.Err() != nil || !s.Running() {
-			srv.Shutdown()
-			return nil, fmt.Errorf("natsd: start: %w", errors.Join(errors.New("the server did not become ready"), ctx.Err()))
-		}
-	}
-	return srv, nil
+	return opts
 }
 
 // URL is the address for clients.
@@ -89,17 +101,28 @@ func (s *Server) Shutdown() {
 }
 
 // logger passes on what an operator should see.
-type logger struct{ log *slog.Logger }
+type logger struct {
+	log    *slog.Logger
+	failed chan string // the first reason why the server can not go on
+}
 
 func (l logger) Noticef(string, ...any) {}
 func (l logger) Debugf(string, ...any)  {}
 func (l logger) Tracef(string, ...any)  {}
+
 func (l logger) Warnf(format string, v ...any) {
 	l.log.Warn("nats server", "text", fmt.Sprintf(format, v...))
 }
+
 func (l logger) Errorf(format string, v ...any) {
 	l.log.Error("nats server", "text", fmt.Sprintf(format, v...))
 }
+
 func (l logger) Fatalf(format string, v ...any) {
-	l.log.Error("nats server failed", "text", fmt.Sprintf(format, v...))
+	text := fmt.Sprintf(format, v...)
+	l.log.Error("nats server failed", "text", text)
+	select {
+	case l.failed <- text:
+	default:
+	}
 }

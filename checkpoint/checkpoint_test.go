@@ -1,0 +1,153 @@
+package checkpoint_test
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
+)
+
+// full is a checkpoint with something in every field.
+func full() checkpoint.Checkpoint {
+	at := time.Date(2026, 12, 1, 10, 0, 0, 123456789, time.UTC)
+	chat := botmesh.ChatKey{Provider: "telegram", Chat: "-100123", Participant: "55"}
+	return checkpoint.Checkpoint{
+		Format: checkpoint.Format, Fence: 1 << 60, Epoch: "e1", Cursor: 7, CursorAt: at,
+		State:  []byte{0, 1, 0xff},
+		During: &checkpoint.During{Record: 8, Epoch: "e1", Kept: []byte("answer"), Eager: 2},
+		Tries:  &checkpoint.Tries{Record: 8, Epoch: "e1", N: 3, NotBefore: at.Add(time.Second), Error: "boom", Deaths: 1},
+		Claim:  &checkpoint.Claim{Incarnation: "r1/x", At: at},
+		Effects: &checkpoint.Effects{
+			At: at,
+			Letter: &botmesh.Letter{ID: botmesh.LetterID(chat, "e1", 7), Chat: chat, At: at, Trace: map[string]string{"traceparent": "00-1"}, Parts: []botmesh.Part{
+				{ID: "l/0.0", Send: botmesh.Send{Text: "hi", Buttons: [][]botmesh.Button{{{Label: "yes", Payload: "y"}}}}},
+			}},
+			Dead: &checkpoint.Dead{Seq: 7, Epoch: "e1", Tries: 5, Error: "poison"},
+		},
+		Out: 9, OutEpoch: "o1", Recent: checkpoint.RecentIDs{}.With("a").With("b"), Deploy: 4,
+	}
+}
+
+func TestWhatIsEncodedComesBack(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]checkpoint.Checkpoint{"full": full(), "empty": {Format: checkpoint.Format}} {
+		b, err := want.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := checkpoint.Decode(b)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v, %s", name, err, diff)
+		}
+	}
+	if got, err := checkpoint.Decode(nil); err != nil || cmp.Diff(checkpoint.Checkpoint{}, got) != "" {
+		t.Errorf("nothing: got %+v, %v, want the zero Checkpoint", got, err)
+	}
+}
+
+// DESIGN C10. A chat that is done with leaves little behind.
+func TestAnEmptyCheckpointIsSmall(t *testing.T) {
+	t.Parallel()
+	b, err := checkpoint.Checkpoint{Fence: 1 << 50, Epoch: "0123456789abcdef", Cursor: 1 << 40, CursorAt: time.Now()}.Encode()
+	if err != nil || len(b) > 200 {
+		t.Errorf("got %d bytes, %v, want at most 200: %s", len(b), err, b)
+	}
+}
+
+// DESIGN N8. HOLE H16.
+func TestANewerFormatIsRefused(t *testing.T) {
+	t.Parallel()
+	newer := []byte(`{"format":` + strconv.Itoa(checkpoint.Format+1) + `,"cursor":"not a number any more"}`)
+	if _, err := checkpoint.Decode(newer); !errors.Is(err, checkpoint.ErrNewerFormat) {
+		t.Errorf("got %v, want ErrNewerFormat", err)
+	}
+	// What a newer build adds without a new format is not in the way.
+	if c, err := checkpoint.Decode([]byte(`{"format":1,"cursor":7,"mood":"good"}`)); err != nil || c.Cursor != 7 {
+		t.Errorf("got %+v, %v, want cursor 7", c, err)
+	}
+	for _, bad := range []string{"x", "[]", `{"format":"1"}`, `{"format":1,"cursor":-1}`, `{"format":1,"recent":"AAAA"}`, `{"format":1,"recent":"?"}`} {
+		if c, err := checkpoint.Decode([]byte(bad)); err == nil || errors.Is(err, checkpoint.ErrNewerFormat) {
+			t.Errorf("%s: got %+v, %v, want another error", bad, c, err)
+		}
+	}
+}
+
+// SPEC: J2
+func TestRecentIDs(t *testing.T) {
+	t.Parallel()
+	var r checkpoint.RecentIDs
+	for i := range 200 {
+		before := len(r)
+		next := r.With(strconv.Itoa(i))
+		if len(r) != before {
+			t.Fatalf("With changed the ids it was called on")
+		}
+		r = next
+	}
+	if len(r) != checkpoint.MaxRecent {
+		t.Fatalf("got %d ids, want %d", len(r), checkpoint.MaxRecent)
+	}
+	for i := range 200 {
+		if got, want := r.Has(strconv.Itoa(i)), i >= 200-checkpoint.MaxRecent; got != want {
+			t.Errorf("has %d: got %v, want %v", i, got, want)
+		}
+	}
+	a, b := r.With("a"), r.With("b") // two ways on from the same ids
+	if !a.Has("a") || a.Has("b") || b.Has("a") || !b.Has("b") {
+		t.Error("two lists made from one share their memory")
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	b, err := full().Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add([]byte(`{"format":2}`))
+	f.Add([]byte(`{"format":1,"recent":"AAAAAAAAAAA"}`))
+	f.Add([]byte(`{"format":1,"effects":{"letter":{"parts":[{}]}}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := checkpoint.Decode(b)
+		if err != nil {
+			return
+		}
+		// What was read is written and read again as the same.
+		first, err := c.Encode()
+		if err != nil {
+			t.Skip() // a time out of the range of its encoding
+		}
+		again, err := checkpoint.Decode(first)
+		if err != nil {
+			t.Fatalf("%s: %v", first, err)
+		}
+		second, err := again.Encode()
+		if err != nil || !bytes.Equal(first, second) {
+			t.Fatalf("%s became %s, %v", first, second, err)
+		}
+	})
+}
+
+func FuzzRecentIDs(f *testing.F) {
+	f.Add("a", "b", 3)
+	f.Fuzz(func(t *testing.T, a, b string, n int) {
+		r := checkpoint.RecentIDs{}.With(a)
+		for i := range min(max(n, 0), 2*checkpoint.MaxRecent) {
+			r = r.With(b + strconv.Itoa(i))
+		}
+		text, err := r.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back checkpoint.RecentIDs
+		if err := back.UnmarshalText(text); err != nil || !cmp.Equal(r, back) || len(back) > checkpoint.MaxRecent {
+			t.Fatalf("got %v, %v, want %v", back, err, r)
+		}
+	})
+}
