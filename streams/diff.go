@@ -12,10 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/botmesh-go/botmesh"
 )
 
 // Diff is what separates wanted streams from those that are there, empty if nothing.
@@ -183,42 +180,3 @@ func show(name string, v json.RawMessage) string {
 	}
 	return string(v)
 }
-
-// readFailed and writeFailed tell what may be asked again from what will not change.
-func readFailed(err error) error {
-	if passing(err) || timedOut(err) {
-		return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
-	}
-	return err
-}
-
-func writeFailed(err error) error {
-	switch {
-	case passing(err):
-		return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
-	case timedOut(err):
-		return fmt.Errorf("%w: %w", botmesh.ErrUnknown, err)
-	}
-	return err
-}
-
-// passing are refusals of a server that is not ready: no JetStream or no leader yet.
-func passing(err error) bool {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
-		return api.Code == 503 || api.ErrorCode == codeNoPeers
-	}
-	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrConnectionClosed) || errors.Is(err, nats.ErrReconnectBufExceeded)
-}
-
-func timedOut(err error) bool {
-	for _, is := range []error{nats.ErrTimeout, context.DeadlineExceeded, context.Canceled, nats.ErrDisconnected, jetstream.ErrNoStreamResponse} {
-		if errors.Is(err, is) {
-			return true
-		}
-	}
-	return false
-}
-
-// codeNoPeers says that too few servers of the cluster are there, as yet.
-const codeNoPeers jetstream.ErrorCode = 10005

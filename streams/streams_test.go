@@ -193,6 +193,13 @@ func TestApplyAsksItsGuards(t *testing.T) {
 			t.Errorf("max_age %v: got %v, want fine: %v", c.age, err, c.fine)
 		}
 	}
+	// What is beyond it already may stay so and may be lowered.
+	for _, ages := range [][2]time.Duration{{3 * time.Hour, 3 * time.Hour}, {3 * time.Hour, 150 * time.Minute}, {0, 3 * time.Hour}, {0, 0}} {
+		err := streams.KeepTombstones(life)(jetstream.StreamConfig{MaxAge: ages[0]}, jetstream.StreamConfig{MaxAge: ages[1]})
+		if err != nil {
+			t.Errorf("from %v to %v: got %v, want it let through", ages[0], ages[1], err)
+		}
+	}
 	want := wanted()
 	want[0].MaxAge = time.Hour
 	if diff, err := streams.Plan(t.Context(), js, want); err != nil || len(diff) != 0 {
@@ -281,5 +288,36 @@ func TestNobodyThereIsARefusal(t *testing.T) {
 	}
 	if err := streams.Ensure(t.Context(), js, "maybe", nil); err == nil {
 		t.Error("mode maybe: got no error")
+	}
+}
+
+// DESIGN §3: replicas 3 by default on a cluster; a race of creators is settled there too.
+func TestTenCreatorsMakeOneStreamOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := natstest.Cluster(t, 3)
+	makeByTen(t, func(i int) string { return cluster.Nodes[i%3].URL }, wanted()[:1])
+	js := connect(t, cluster.URL())
+	s, err := js.Stream(t.Context(), "IN")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.CachedInfo().Config.Replicas; got != 3 {
+		t.Errorf("replicas: got %d, want 3", got)
+	}
+	// A stream of a single server that is now a cluster's stops nobody, and is shown.
+	one := wanted()[1]
+	one.Replicas = 1
+	if err := ensureLoop(t, js, []jetstream.StreamConfig{one}); err != nil {
+		t.Fatal(err)
+	}
+	if err := streams.Ensure(t.Context(), js, streams.Verify, wanted()[1:2]); err != nil {
+		t.Errorf("one replica: got %v, want no refusal", err)
+	}
+	diff, err := streams.Plan(t.Context(), js, wanted()[1:2])
+	if want := "OUT differs\n  num_replicas is 1, want 3\n"; err != nil || diff.String() != want {
+		t.Errorf("plan: got %v and %v, want %q", diff, err, want)
+	}
+	if _, err := streams.Apply(t.Context(), js, wanted()[1:2]); err != nil {
+		t.Error(err)
 	}
 }
