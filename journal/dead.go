@@ -66,18 +66,21 @@ type DeadPart struct {
 // they stand in the journal: what this build can not read is kept too. A record
 // that is no longer there, or of another epoch, is set aside without its body.
 //
-// It may be repeated, by any process: the same record is set aside once. Errors:
-// botmesh.ErrRefused and botmesh.ErrUnknown: repeat it.
+// It may be repeated, by any process: the same record is set aside once. On
+// botmesh.ErrRefused, botmesh.ErrUnknown and [ErrNotProven] it is to be repeated.
 func (j *Journal) SetAside(ctx context.Context, d Dead) error {
 	if err := d.Chat.Validate(); err != nil {
 		return fmt.Errorf("journal: set aside: %w", err)
+	}
+	if !botmesh.ValidName(d.Epoch) {
+		return fmt.Errorf("journal: set aside: %q is no epoch", d.Epoch)
 	}
 	m, err := j.original(ctx, d)
 	if err != nil {
 		return fmt.Errorf("journal: set aside %d of %s: %w", d.Seq, d.Chat.Key(), err)
 	}
 	m.Subject = deadSubject(j.bot, d.Chat, d.Epoch+"-"+strconv.FormatUint(d.Seq, 10))
-	m.Header.Set(headerDeadEpoch, escapeHeader(d.Epoch))
+	m.Header.Set(headerDeadEpoch, d.Epoch)
 	m.Header.Set(headerDeadSeq, strconv.FormatUint(d.Seq, 10))
 	return j.bury(ctx, DeadRecord, d.Chat, m, d.Tries, d.Error)
 }
@@ -146,11 +149,14 @@ func (j *Journal) bury(ctx context.Context, kind DeadKind, chat botmesh.ChatKey,
 		if !errors.Is(err, botmesh.ErrConflict) {
 			return err
 		}
-		if _, err = j.dead.Last(ctx, m.Subject); errors.Is(err, botmesh.ErrNotFound) {
+		switch _, err = j.dead.Last(ctx, m.Subject); {
+		case err == nil:
+			repeated = true
+			return nil
+		case errors.Is(err, botmesh.ErrNotFound):
 			return fmt.Errorf("%w: a conflict with nothing", botmesh.ErrRefused)
 		}
-		repeated = err == nil
-		return err
+		return fmt.Errorf("%w: a conflict, and no look at it: %v", botmesh.ErrUnknown, err)
 	})
 	if err != nil {
 		return fmt.Errorf("journal: set aside %s: %w", m.Subject, err)
@@ -214,7 +220,7 @@ func (j *Journal) exhume(m jet.Stored) DeadLetter {
 		_ = json.Unmarshal(m.Data, &l.Send) // shown as empty
 		return l
 	}
-	l.Entry = decode(familyDead, j.bot, f.text(headerDeadEpoch), m)
+	l.Entry = decode(familyDead, j.bot, m.Header.Get(headerDeadEpoch), m)
 	l.Entry.Record.Seq, l.Entry.Record.Stored = f.sequence(headerDeadSeq), time.Time{}
 	return l
 }

@@ -97,6 +97,11 @@ func TestARecordThatIsGoneIsSetAsideWithoutBody(t *testing.T) {
 	if len(got) != 2 || !errors.Is(got[0].Entry.Err, ErrUnreadable) || got[1].Entry.Record.Epoch != "e0" || got[1].Entry.Record.ID != "" {
 		t.Fatalf("got %+v, want both, without a body", got)
 	}
+	for _, d := range []Dead{{Epoch: "e1", Seq: 1}, {Chat: chat("1"), Seq: 1}, {Chat: chat("1"), Epoch: "e.*", Seq: 1}} {
+		if err := j.SetAside(t.Context(), d); err == nil {
+			t.Errorf("%+v: got no error", d)
+		}
+	}
 	err := j.SetAside(t.Context(), Dead{Chat: chat("1"), Epoch: "e1", Seq: 9, Error: "x"})
 	if !errors.Is(err, ErrNotProven) {
 		t.Errorf("beyond the end: got %v, want ErrNotProven", err)

@@ -49,11 +49,13 @@ func NewPublisher(cfg Config) (*Publisher, error) {
 // Publish journals one record. A nil error means that the stream holds it, once,
 // whatever happens from now on.
 //
-// A try that was refused or whose answer got lost is repeated under the same id,
-// which the stream recognises within its duplicate window, until ctx ends. Errors: [ErrInvalid] and
-// botmesh.ErrTooLarge (never will be), botmesh.ErrRefused (not journaled),
-// botmesh.ErrUnknown (may be journaled: repeat the call, it is then a duplicate).
-// The trace context stored is the one of ctx, else the record's.
+// A try that was refused or whose answer got lost is repeated until ctx ends, under
+// the same id, which the stream recognises within its duplicate window. The trace
+// context stored is the one of ctx, else the record's.
+//
+// Errors: [ErrInvalid] and botmesh.ErrTooLarge (never will be), botmesh.ErrRefused
+// (not journaled), botmesh.ErrUnknown (may be journaled: repeat the call, it is
+// then a duplicate).
 func (p *Publisher) Publish(ctx context.Context, r botmesh.Record) (Placed, error) {
 	m, err := encode(p.bot, r)
 	if err != nil {
