@@ -23,6 +23,7 @@ func Main(b *bot.Bot) {
 		if err != nil {
 			return config.Wrong(err)
 		}
+		workerd.LogRedis(p.Log)
 		w, err := workerd.New(ctx, workerd.Config{Settings: p.Settings, Runner: runner, Version: p.Version, Log: p.Log})
 		if err != nil {
 			return err

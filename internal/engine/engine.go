@@ -55,6 +55,15 @@ func Streams(s config.Config) []jetstream.StreamConfig {
 	return all
 }
 
+// Longest is the longest time that the inbox or the outbox keeps anything.
+func Longest(s config.Config) time.Duration {
+	longest := s.Retention
+	for _, out := range outbox.Streams(outbox.Sizing{Bot: s.Bot, Retention: s.Retention}) {
+		longest = max(longest, out.MaxAge)
+	}
+	return longest
+}
+
 // Prepare makes sure that the bot's streams are there, as far as the settings
 // allow, and waits while that can not be told. It returns ctx's error if that
 // ends first.

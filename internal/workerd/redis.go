@@ -38,3 +38,15 @@ func (r *throughRedis) Ping(ctx context.Context) error {
 }
 
 func (r *throughRedis) Close() error { return r.client.Close() }
+
+// LogRedis gives what the Redis client says to log, for debugging: what matters
+// comes back as an error too. It is the process's, to be called before any worker
+// is made; without it the client writes to standard error.
+func LogRedis(log *slog.Logger) { redis.SetLogger(clientLog{log}) }
+
+type clientLog struct{ log *slog.Logger }
+
+// Printf implements the client's logger.
+func (l clientLog) Printf(ctx context.Context, format string, v ...any) {
+	l.log.DebugContext(ctx, "redis client", "text", fmt.Sprintf(format, v...))
+}

@@ -188,7 +188,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*disp
 		Drain:       s.Drain,
 		Tries:       s.Tries,
 		Concurrency: s.Concurrency,
-		Retention:   s.Retention,
+		Retention:   engine.Longest(s),
 		Deploy:      s.Deploy,
 		Logger:      log,
 	})
