@@ -1,15 +1,18 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
@@ -49,7 +52,7 @@ func TestLetters(t *testing.T) {
 		{one + 1, 10, []string{"2,3"}},
 		{two + 1, 10, nil},
 	} {
-		if diff := cmp.Diff(tc.want, read(tc.from, tc.limit)); diff != "" {
+		if diff := gocmp.Diff(tc.want, read(tc.from, tc.limit)); diff != "" {
 			t.Errorf("letters from %d, at most %d (-want +got):\n%s", tc.from, tc.limit, diff)
 		}
 	}
@@ -189,51 +192,48 @@ func TestGoneLettersAreSettled(t *testing.T) {
 // settled.
 func TestDeposedLeaderIsNotBelieved(t *testing.T) {
 	bubble(t, func(w *world) {
-		a, b := w.process("a"), w.process("b")
+		a, b, began := w.process("a"), w.process("b"), time.Now()
 		one, _ := a.append("1")
 		a.deliver(one)
 		two, _ := a.append("2")
-		old := &memoryAt{Stream: w.stream, until: one}
-		b.line.Stream = old
-		defer time.AfterFunc(10*time.Second, func() { old.until = 0 }).Stop()
+		b.line.Stream = memoryAt{w.stream, func() uint64 {
+			if time.Since(began) < 10*time.Second {
+				return one
+			}
+			return math.MaxUint64
+		}}
 		s := b.deliver(two)
 		want(w, "settled", s.Settled, two)
 		want(w, "calls", w.called(), []string{"a:1", "b:2"})
 	})
 }
 
-// memoryAt reads a stream as if it ended at until, zero for as it is.
+// memoryAt reads a stream as if it ended at a sequence.
 type memoryAt struct {
 	jet.Stream
-	until uint64
+	until func() uint64
 }
 
-func (m *memoryAt) Next(ctx context.Context, subject string, from uint64) (jet.Stored, error) {
+func (m memoryAt) Next(ctx context.Context, subject string, from uint64) (jet.Stored, error) {
 	got, err := m.Stream.Next(ctx, subject, from)
-	if err == nil && m.until > 0 && got.Seq > m.until {
+	if err == nil && got.Seq > m.until() {
 		return jet.Stored{}, botmesh.ErrNotFound
 	}
 	return got, err
 }
 
-func (m *memoryAt) Last(ctx context.Context, subject string) (jet.Stored, error) {
-	got, err := m.Stream.Last(ctx, subject)
-	if err != nil || m.until == 0 || got.Seq <= m.until {
-		return got, err
-	}
+func (m memoryAt) Last(ctx context.Context, subject string) (jet.Stored, error) {
 	of, err := m.Range(ctx, subject, 0, 1000)
-	for i := len(of) - 1; i >= 0; i-- {
-		if of[i].Seq <= m.until {
-			return of[i], err
+	for _, got := range slices.Backward(of) {
+		if got.Seq <= m.until() {
+			return got, err
 		}
 	}
-	return jet.Stored{}, botmesh.ErrNotFound
+	return jet.Stored{}, cmp.Or(err, botmesh.ErrNotFound)
 }
 
-func (m *memoryAt) Info(ctx context.Context) (jet.Info, error) {
+func (m memoryAt) Info(ctx context.Context) (jet.Info, error) {
 	info, err := m.Stream.Info(ctx)
-	if m.until > 0 {
-		info.LastSeq = m.until
-	}
+	info.LastSeq = min(info.LastSeq, m.until())
 	return info, err
 }
