@@ -195,6 +195,8 @@ func (s *Sender) post(ctx context.Context, msg outgoing) (answer, error) {
 		return answer{}, provider.Permanent(s.clean(err))
 	}
 	req.ContentLength = int64(len(body))
+	// A connection that was kept open and closed meanwhile is replaced, if nothing
+	// of the call was written to it.
 	req.GetBody = func() (io.ReadCloser, error) { return &watched{bytes.NewReader(body), &taken}, nil }
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "botmesh")

@@ -189,10 +189,6 @@ func newStream(w http.ResponseWriter) (*stream, error) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // or some proxies hold the events back
-	// The server's bound for reading a request would end the stream.
-	if err := s.control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return nil, err
-	}
 	return s, s.write(fmt.Sprintf("retry: %d\n\n", comeBack.Milliseconds()))
 }
 

@@ -74,14 +74,7 @@ func (p *page) read(n int) []string {
 
 func serve(t *testing.T, c *Chat) string {
 	t.Helper()
-	return serveWith(t, c, 0)
-}
-
-func serveWith(t *testing.T, c *Chat, readTimeout time.Duration) string {
-	t.Helper()
-	srv := httptest.NewUnstartedServer(c)
-	srv.Config.ReadTimeout = readTimeout
-	srv.Start()
+	srv := httptest.NewServer(c)
 	t.Cleanup(srv.Close)
 	t.Cleanup(c.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -117,21 +110,6 @@ func TestStreamResumes(t *testing.T) {
 	anew := openPage(t, c, base, "CHATONE", "&after=30", "")
 	if diff := cmp.Diff([]string{"40 four", "50 five"}, anew.read(2)); diff != "" {
 		t.Errorf("opened anew (-want +got):\n%s", diff)
-	}
-}
-
-// The server's bound for reading a request does not end a stream that is silent
-// for longer.
-func TestStreamOutlivesReadTimeout(t *testing.T) {
-	t.Parallel()
-	letters := newLetters("one")
-	c := newTestChat(t, Config{Letters: letters})
-	const timeout = 500 * time.Millisecond
-	p := openPage(t, c, serveWith(t, c, timeout), "CHATONE", "", "")
-	p.read(1)
-	time.AfterFunc(2*timeout, func() { letters.add("two") })
-	if diff := cmp.Diff([]string{"20 two"}, p.read(1)); diff != "" {
-		t.Errorf("after the bound (-want +got):\n%s", diff)
 	}
 }
 
