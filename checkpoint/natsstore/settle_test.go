@@ -55,6 +55,7 @@ func TestALoneWriterIsNeverSuperseded(t *testing.T) {
 		"false conflict":               {jettest.FalseConflict, jettest.FalseConflict},
 		"conflict of its own":          {jettest.OwnConflict},
 		"lost, then refused":           {jettest.LostRequest, jettest.Refused},
+		"late, then refused":           {jettest.Late, jettest.Refused},
 		"late, then a false conflict":  {jettest.Late, jettest.FalseConflict},
 		"false conflict, then is lost": {jettest.FalseConflict, jettest.LostAnswer},
 	} {
@@ -188,6 +189,31 @@ func (l *lag) Last(ctx context.Context, subject string) (jet.Stored, error) {
 		return l.before, nil
 	}
 	return l.Stream.Last(ctx, subject)
+}
+
+// HOLE H12. A store that went back and has another row at the same revision is not
+// taken for unchanged.
+func TestARevisionThatRepeatsIsAnotherRow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		before, after := memory(), memory()
+		old, err := natsstore.New(before, "demo").Swap(t.Context(), key, checkpoint.Row{}, []byte("1"), "n1", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := natsstore.New(after, "demo").Swap(t.Context(), key, checkpoint.Row{}, []byte("2"), "n2", 0)
+		if err != nil || other.Revision != old.Revision {
+			t.Fatalf("got %+v, %v, want revision %d again", other, err, old.Revision)
+		}
+		f := &jettest.Faulty{Stream: before}
+		f.Choose = func(jet.Publish) jettest.Fault {
+			f.Stream = after
+			return jettest.LostRequest
+		}
+		if row, err := natsstore.New(f, "demo").Swap(t.Context(), key, old, []byte("3"), "n3", 0); !errors.Is(err, botmesh.ErrConflict) {
+			t.Errorf("got %+v, %v, want ErrConflict", row, err)
+		}
+	})
 }
 
 // SPEC: C1 C5. Four replicas write one chain while a third of all answers is lost,

@@ -70,17 +70,15 @@ func TestNothingIsPublishedLate(t *testing.T) {
 // not after its timeout.
 func TestALostConnectionIsAnUnknownAtOnce(t *testing.T) {
 	t.Parallel()
-	n := natstest.Process(t)
-	c, err := jet.Dial(t.Context(), jet.Config{URL: n.URL, Timeout: 30 * time.Second})
+	p := newProxy(t, natstest.Start(t))
+	c, err := jet.Dial(t.Context(), jet.Config{URL: p.url, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
 	newStream(t, c)
-	if err := publish(t, c); err != nil {
-		t.Fatal(err)
-	}
-	n.Stop()
+	p.hold()
+	sent := c.NATS().Stats().OutMsgs
 	var wg sync.WaitGroup
 	began := time.Now()
 	wg.Go(func() {
@@ -93,8 +91,8 @@ func TestALostConnectionIsAnUnknownAtOnce(t *testing.T) {
 			t.Errorf("read: got %v, want ErrRefused", err)
 		}
 	})
-	natstest.Until(t, "both to be sent", func() bool { return c.NATS().Stats().OutMsgs >= 4 })
-	n.Kill()
+	natstest.Until(t, "both to be sent", func() bool { return c.NATS().Stats().OutMsgs == sent+2 })
+	p.cut()
 	wg.Wait()
 	if took := time.Since(began); took > 15*time.Second {
 		t.Errorf("it took %v, want less than the timeout", took)
@@ -202,6 +200,30 @@ func TestAConsumerSurvivesARestart(t *testing.T) {
 	n.Start(t)
 	natstest.Until(t, "a publish to be taken", func() bool { return publish(t, c) == nil })
 	natstest.Until(t, "the second message", func() bool { pull(); return len(got) >= 2 && got[len(got)-1] == 2 })
+}
+
+// A pull whose server has gone silent ends, long before its wait.
+func TestAPullNoticesSilence(t *testing.T) {
+	t.Parallel()
+	p := newProxy(t, natstest.Start(t))
+	c, err := jet.Dial(t.Context(), jet.Config{URL: p.url, Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	newStream(t, c)
+	if err := publish(t, c); err != nil {
+		t.Fatal(err)
+	}
+	consumer, err := c.Stream("S").Consumer(t.Context(), jet.ConsumerConfig{Name: "c", AckWait: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	err = consumer.Pull(t.Context(), 2, time.Minute, func(jet.Delivery) { p.hold() })
+	if took := time.Since(began); !errors.Is(err, botmesh.ErrRefused) || took > 20*time.Second {
+		t.Errorf("got %v after %v, want ErrRefused within seconds", err, took)
+	}
 }
 
 // What jet is not for, or is refused, is told apart.

@@ -114,9 +114,11 @@ type ConsumerConfig struct {
 // Consumer hands out the messages of a stream, each again until it is acknowledged.
 type Consumer interface {
 	// Pull asks for up to limit messages and calls each for every one as it
-	// comes, until limit came, wait passed, or ctx ended. It returns an error if
-	// the consumer can not be reached; a consumer that was deleted is made again
-	// at its last known acknowledgement floor, never at the end.
+	// comes, until limit came, wait passed, or ctx ended; none of these is an
+	// error. What comes after ctx ended is given back. It returns an error
+	// (botmesh.ErrRefused) if the consumer can not be reached; a consumer that was
+	// deleted is made again at its last known acknowledgement floor, never at the
+	// end.
 	Pull(ctx context.Context, limit int, wait time.Duration, each func(Delivery)) error
 	// Floor is the highest sequence up to which all is acknowledged, as last known.
 	Floor(ctx context.Context) (uint64, error)

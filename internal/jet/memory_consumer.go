@@ -88,7 +88,7 @@ func (h *memoryHandle) open() *memoryConsumer {
 func (h *memoryHandle) Pull(ctx context.Context, limit int, wait time.Duration, each func(Delivery)) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	for limit > 0 {
+	for limit > 0 && ctx.Err() == nil {
 		now, err := h.stream.lock()
 		if err != nil {
 			return fmt.Errorf("jet: pull %s: %w", h.cfg.Name, err)

@@ -13,8 +13,9 @@ type proxy struct {
 	url    string
 	server string // address
 
-	mu   sync.Mutex
-	held chan struct{} // closed: answers on the connections so far are swallowed
+	mu      sync.Mutex
+	held    chan struct{} // closed: answers on the connections so far are swallowed
+	clients []net.Conn
 }
 
 func newProxy(t *testing.T, server string) *proxy {
@@ -50,6 +51,16 @@ func (p *proxy) hold() {
 	p.held = make(chan struct{})
 }
 
+// cut closes the connections there are.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.clients {
+		c.Close()
+	}
+	p.clients = nil
+}
+
 func (p *proxy) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", p.server)
@@ -59,6 +70,7 @@ func (p *proxy) serve(client net.Conn) {
 	defer server.Close()
 	p.mu.Lock()
 	held := p.held
+	p.clients = append(p.clients, client)
 	p.mu.Unlock()
 	go func() {
 		_, _ = io.Copy(server, client)

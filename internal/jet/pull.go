@@ -119,6 +119,9 @@ func (c *consumer) receive(ctx context.Context, p *puller, r pullRequest, lost <
 	timer := time.NewTimer(silence)
 	defer timer.Stop()
 	for left := r.Batch; left > 0; {
+		if ctx.Err() != nil {
+			return false, nil
+		}
 		var m *nats.Msg
 		select {
 		case m = <-p.msgs:
