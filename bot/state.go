@@ -54,6 +54,9 @@ type values struct {
 }
 
 func newValues(stored map[string]json.RawMessage) *values {
+	if stored == nil {
+		stored = map[string]json.RawMessage{}
+	}
 	return &values{stored: stored, open: map[string]any{}}
 }
 
@@ -69,22 +72,18 @@ func (v *values) encode() (map[string]json.RawMessage, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
-	all := maps.Clone(v.stored)
-	if all == nil {
-		all = map[string]json.RawMessage{}
-	}
 	for _, name := range slices.Sorted(maps.Keys(v.open)) {
 		if reflect.ValueOf(v.open[name]).Elem().IsZero() {
-			delete(all, name)
+			delete(v.stored, name)
 			continue
 		}
 		raw, err := json.Marshal(v.open[name])
 		if err != nil {
 			return nil, fmt.Errorf("bot: state %q can not be encoded: %w", name, err)
 		}
-		all[name] = raw
+		v.stored[name] = raw
 	}
-	return all, nil
+	return v.stored, nil
 }
 
 var schemas sync.Map // reflect.Type to what is wrong with it

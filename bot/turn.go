@@ -49,8 +49,8 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// turn is one run on its way through the bot. Its methods change chat only when
-// nothing can fail any more.
+// turn is one run on its way through the bot. After an error of its methods
+// nothing of it is used.
 type turn struct {
 	*flow.Turn
 	bot  *Bot
