@@ -20,20 +20,21 @@ const (
 	slow  = int64(2)
 )
 
-// One chat has ten thousand records waiting, held back at first and then worked
-// off while the others are measured; another one is in a turn that takes half a
-// minute. The others wait no longer for it.
+// One chat has ten thousand records waiting behind a slow one, another is in a turn
+// that takes most of a minute: the others wait no longer for that. Then the first
+// one works its records off as fast as it can, for which it takes its share of the
+// processors: that the others may notice, within bounds.
 //
 // SPEC: T2 O4 DESIGN N1 HOLE H7
 func TestHotAndSlowChatsDelayNoOther(t *testing.T) { // alone: it measures time
-	s := started(t, map[string]string{"BOTMESH_LEASE": "5s", "BOTMESH_SETTLE": "2m"})
-	others := load{chats: 64, messages: 20, pause: 300 * time.Millisecond}
-	calm := others.latencies(s, firstChat)
+	s := started(t, map[string]string{"BOTMESH_LEASE": "15s"})
+	others := load{chats: 64, messages: 16, pause: 300 * time.Millisecond}
+	calm := others.p99(s, firstChat)
 
-	s.say(hot, "/slow 6")
+	s.say(slow, "/slow 55")
+	s.say(hot, "/slow 12")
 	s.hears(hot, eager, 20*time.Second)
 	s.flood(hot, flood)
-	s.say(slow, "/slow 30")
 	js := s.jetStream()
 	s.eventually(10*time.Second, "more than 1 000 nudges are not acknowledged", func(ctx context.Context) error {
 		if pending, n, err := waiting(ctx, js); err != nil || n <= 1000 {
@@ -41,19 +42,24 @@ func TestHotAndSlowChatsDelayNoOther(t *testing.T) { // alone: it measures time
 		}
 		return nil
 	})
+	stuck := others.p99(s, firstChat+100)
+	s.hears(hot, "done after 12s", 30*time.Second)
 	before := len(s.Texts(hot))
-	busy := others.latencies(s, firstChat+int64(others.chats))
-	if during := len(s.Texts(hot)) - before; during == 0 || len(s.Texts(hot)) > flood {
-		t.Errorf("got %d records of the hot chat worked off while measuring, want some and not all", during)
+	busy := others.p99(s, firstChat+200)
+	done := len(s.Texts(hot)) - before
+	if left := flood - len(s.Texts(hot)); done < 100 || left <= 0 {
+		t.Errorf("got %d records of the hot chat worked off while measuring and %d left, want many and some", done, left)
 	}
-	if slices.Contains(s.Texts(slow), "done after 30s") {
+	if slices.Contains(s.Texts(slow), "done after 55s") {
 		t.Error("the slow turn ended before the measurement did")
 	}
-	p99, bound := percentile(busy, 99), percentile(calm, 99)*3/2
-	t.Logf("p99 %v calm, %v beside a hot and a slow chat; p50 %v and %v",
-		percentile(calm, 99), p99, percentile(calm, 50), percentile(busy, 50))
-	if p99 > bound {
-		t.Errorf("got p99 %v beside a hot and a slow chat, want at most %v", p99, bound)
+	t.Logf("p99 %v calm, %v beside chats that wait, %v beside one that works off %d records", calm, stuck, busy, done)
+	const scheduling = 20 * time.Millisecond // what the machine itself adds now and then
+	if bound := calm*3/2 + scheduling; stuck > bound {
+		t.Errorf("got p99 %v beside chats that wait, want at most %v", stuck, bound)
+	}
+	if bound := calm*3 + scheduling; busy > bound {
+		t.Errorf("got p99 %v beside a chat that works off its records, want at most %v", busy, bound)
 	}
 }
 
@@ -70,14 +76,18 @@ func (s *scene) flood(chat int64, n int) {
 	}
 }
 
-// latencies runs the load on chats from first on, each with at most one message
-// unanswered, and returns the times from each post to its reply.
-func (l load) latencies(s *scene, first int64) []time.Duration {
+// p99 runs the load on chats from first on, each with at most one message
+// unanswered, and returns the 99th percentile of the times from post to reply: the
+// median of those of five stretches, so that one hiccup of the machine does not
+// decide.
+func (l load) p99(s *scene, first int64) time.Duration {
 	s.t.Helper()
+	began := s.Now()
+	stretch := l.pause * time.Duration(l.messages) / 5
+	times := make([][]time.Duration, 5)
 	ctx := s.within(2 * time.Minute)
 	var group errgroup.Group
 	var mu sync.Mutex
-	var all []time.Duration
 	for i := range l.chats {
 		chat := first + int64(i)
 		offset := l.pause * time.Duration(i) / time.Duration(l.chats)
@@ -89,7 +99,9 @@ func (l load) latencies(s *scene, first int64) []time.Duration {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, c := range s.callsOf(chat) {
-				all = append(all, c.At-posted[c.Text])
+				at := posted[c.Text]
+				n := min(int((at-began)/stretch), len(times)-1)
+				times[n] = append(times[n], c.At-at)
 			}
 			return nil
 		})
@@ -97,7 +109,13 @@ func (l load) latencies(s *scene, first int64) []time.Duration {
 	if err := group.Wait(); err != nil {
 		s.t.Fatal(err)
 	}
-	return all
+	var p99s []time.Duration
+	for _, t := range times {
+		slices.Sort(t)
+		p99s = append(p99s, t[(len(t)-1)*99/100])
+	}
+	slices.Sort(p99s)
+	return p99s[len(p99s)/2]
 }
 
 // converse says /count after each reply's pause, and returns when each was posted.
@@ -126,9 +144,4 @@ func (l load) converse(ctx context.Context, s *scene, chat int64, offset time.Du
 func (s *scene) callsOf(chat int64) []check.Call {
 	id := strconv.FormatInt(chat, 10)
 	return slices.DeleteFunc(s.Calls(), func(c check.Call) bool { return c.Chat != id })
-}
-
-func percentile(times []time.Duration, p int) time.Duration {
-	slices.Sort(times)
-	return times[(len(times)-1)*p/100]
 }
