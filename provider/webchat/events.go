@@ -41,7 +41,7 @@ type eventPart struct {
 type eventButton struct {
 	Label   string `json:"label"`
 	Payload string `json:"payload"`
-	// Sig says that the bot offered this button in this chat.
+	// Sig says that the bot offered this button below this part.
 	Sig string `json:"sig"`
 }
 
@@ -52,7 +52,7 @@ func (c *Chat) event(l botmesh.Letter) event {
 		for _, row := range p.Send.Buttons {
 			var out []eventButton
 			for _, b := range row {
-				out = append(out, eventButton{b.Label, b.Payload, c.sign(asButton, l.Chat.Chat, b.Payload)})
+				out = append(out, eventButton{b.Label, b.Payload, c.sign(asButton, l.Chat.Chat, p.ID, b.Payload)})
 			}
 			part.Buttons = append(part.Buttons, out)
 		}

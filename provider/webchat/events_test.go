@@ -132,6 +132,35 @@ func TestStreamEndsWithThePage(t *testing.T) {
 	}
 }
 
+// A page that takes no more, though its connection still stands, ends its stream,
+// and following ends before the handler does.
+func TestStreamEndsWhenWritingFails(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		letters := newLetters("one", "two")
+		c := newTestChat(t, Config{Letters: letters})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/webchat/events?chat=CHATONE", nil)
+		r.Header = pageHeader(c, "CHATONE")
+		c.ServeHTTP(&fullWriter{ResponseRecorder: httptest.NewRecorder(), room: 40}, r)
+		if n := letters.count(); n != 0 {
+			t.Fatalf("got %d followers after the handler, want none", n)
+		}
+	}
+}
+
+// fullWriter takes room bytes.
+type fullWriter struct {
+	*httptest.ResponseRecorder
+	room int
+}
+
+func (w *fullWriter) WriteString(s string) (int, error) {
+	if w.room -= len(s); w.room < 0 {
+		return 0, errors.New("full")
+	}
+	return len(s), nil
+}
+
 func TestStreamsOfOneSessionAreBounded(t *testing.T) {
 	t.Parallel()
 	c := newTestChat(t, Config{})

@@ -44,10 +44,10 @@ func (c *Chat) Verify(h http.Header, _ []byte) error {
 //	chat     the chat that the page shows, which must be the session's
 //	id       made by the page, the same when it posts again: the dedupe id
 //	text     what the user says, or
-//	payload  and sig, those of a pressed button, and of, its message
+//	payload  of, sig: those of a pressed button
 //
-// A payload counts only with its signature, so that nobody presses a button that
-// the bot did not offer in this chat.
+// A payload counts only with the signature of its button, so that nobody presses
+// one that the bot did not offer in this chat.
 func (c *Chat) Parse(h http.Header, body []byte) ([]botmesh.Record, error) {
 	chat, err := c.chat(h)
 	if err != nil {
@@ -85,15 +85,12 @@ func (c *Chat) Parse(h http.Header, body []byte) ([]botmesh.Record, error) {
 }
 
 func (c *Chat) press(rec *botmesh.Record, form url.Values) error {
-	payload := form.Get("payload")
-	if !c.signed(form.Get("sig"), asButton, rec.Chat.Chat, payload) {
+	of, payload := form.Get("of"), form.Get("payload")
+	if !c.signed(form.Get("sig"), asButton, rec.Chat.Chat, of, payload) {
 		return errors.New("webchat: not a button of this chat")
 	}
 	rec.Type = botmesh.TypeCallback
-	rec.Message.Payload = payload
-	if of := form.Get("of"); utf8.ValidString(of) && len(of) <= 200 {
-		rec.Message.Of = of
-	}
+	rec.Message.Of, rec.Message.Payload = of, payload
 	return nil
 }
 

@@ -15,7 +15,7 @@ func TestReceiver(t *testing.T) {
 	c := newTestChat(t, Config{})
 	const chat = "CHATONE"
 	key := botmesh.ChatKey{Provider: "webchat", Chat: chat}
-	sig := c.sign(asButton, chat, "order:yes")
+	sig := c.sign(asButton, chat, "x/1", "order:yes")
 	providertest.Receiver(t, c, []providertest.Sample{
 		{
 			Name: "Text", Header: pageHeader(c, chat), Body: formBody("chat", chat, "id", "0123-abc", "text", " zwei Pizzen\r\nbitte 🍕 "),
@@ -55,20 +55,21 @@ func TestParseNamesTheFault(t *testing.T) {
 		body   []byte
 		want   string
 	}{
-		"NotAForm":       {http.Header{"Content-Type": {"text/plain"}}, formBody("chat", chat, "id", id, "text", "a"), "not a form"},
-		"BrokenForm":     {form, []byte("text=%zz"), "form is broken"},
-		"OtherChat":      {form, formBody("chat", "CHATTWO", "id", id, "text", "a"), "another session"},
-		"NoID":           {form, formBody("chat", chat, "text", "a"), "id is not"},
-		"StrangeID":      {form, formBody("chat", chat, "id", "a.b.c.d.e.f", "text", "a"), "id is not"},
-		"LongID":         {form, formBody("chat", chat, "id", strings.Repeat("a", 65), "text", "a"), "id is not"},
-		"NoText":         {form, formBody("chat", chat, "id", id), "text is empty"},
-		"BlankText":      {form, formBody("chat", chat, "id", id, "text", " \r\n "), "text is empty"},
-		"LongText":       {form, formBody("chat", chat, "id", id, "text", strings.Repeat("a", MaxText+1)), "over 4096"},
-		"NotUTF8":        {form, formBody("chat", chat, "id", id, "text", "a\xff"), "not UTF-8"},
-		"UnsignedButton": {form, formBody("chat", chat, "id", id, "payload", "admin"), "not a button"},
-		"ForgedButton":   {form, formBody("chat", chat, "id", id, "payload", "admin", "sig", c.sign(asButton, chat, "user")), "not a button"},
-		"ButtonOfOther":  {form, formBody("chat", chat, "id", id, "payload", "admin", "sig", c.sign(asButton, "CHATTWO", "admin")), "not a button"},
-		"SessionAsSig":   {form, formBody("chat", chat, "id", id, "payload", "1", "sig", c.sign(asSession, chat, "1")), "not a button"},
+		"NotAForm":             {http.Header{"Content-Type": {"text/plain"}}, formBody("chat", chat, "id", id, "text", "a"), "not a form"},
+		"BrokenForm":           {form, []byte("text=%zz"), "form is broken"},
+		"OtherChat":            {form, formBody("chat", "CHATTWO", "id", id, "text", "a"), "another session"},
+		"NoID":                 {form, formBody("chat", chat, "text", "a"), "id is not"},
+		"StrangeID":            {form, formBody("chat", chat, "id", "a.b.c.d.e.f", "text", "a"), "id is not"},
+		"LongID":               {form, formBody("chat", chat, "id", strings.Repeat("a", 65), "text", "a"), "id is not"},
+		"NoText":               {form, formBody("chat", chat, "id", id), "text is empty"},
+		"BlankText":            {form, formBody("chat", chat, "id", id, "text", " \r\n "), "text is empty"},
+		"LongText":             {form, formBody("chat", chat, "id", id, "text", strings.Repeat("a", MaxText+1)), "over 4096"},
+		"NotUTF8":              {form, formBody("chat", chat, "id", id, "text", "a\xff"), "not UTF-8"},
+		"UnsignedButton":       {form, formBody("chat", chat, "id", id, "payload", "admin"), "not a button"},
+		"ForgedButton":         {form, formBody("chat", chat, "id", id, "payload", "admin", "sig", c.sign(asButton, chat, "", "user")), "not a button"},
+		"ButtonOfOtherMessage": {form, formBody("chat", chat, "id", id, "payload", "admin", "of", "p2", "sig", c.sign(asButton, chat, "p1", "admin")), "not a button"},
+		"ButtonOfOther":        {form, formBody("chat", chat, "id", id, "payload", "admin", "sig", c.sign(asButton, "CHATTWO", "", "admin")), "not a button"},
+		"SessionAsSig":         {form, formBody("chat", chat, "id", id, "payload", "1", "sig", c.sign(asSession, chat, "", "1")), "not a button"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +99,6 @@ func FuzzParse(f *testing.F) {
 	c := newTestChat(f, Config{})
 	providertest.FuzzParse(f, c, pageHeader(c, "CHATONE"),
 		formBody("chat", "CHATONE", "id", "0123-abc", "text", "a"),
-		formBody("chat", "CHATONE", "id", "0123-abc", "payload", "a", "sig", c.sign(asButton, "CHATONE", "a"), "of", "\xff"),
+		formBody("chat", "CHATONE", "id", "0123-abc", "payload", "a", "sig", c.sign(asButton, "CHATONE", "p", "a"), "of", "p"),
 		[]byte("a=%zz&;"))
 }
