@@ -67,7 +67,8 @@ func (j *Journal) Pull(ctx context.Context, limit int, wait time.Duration, each 
 }
 
 // Pending counts the records that no process was told of yet, and those that were
-// but are not settled.
+// but are not settled. It is for who pulls: it makes the consumer if need be, with
+// this journal's AckWait.
 func (j *Journal) Pending(ctx context.Context) (waiting, unsettled uint64, err error) {
 	c, err := j.consumer(ctx)
 	if err == nil {
