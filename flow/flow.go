@@ -28,7 +28,8 @@ type Definition interface {
 
 	// Start begins the flow and asks its first question.
 	Start(t *Turn) (*Position, error)
-	// Answer takes the turn's record as the answer to the open question.
+	// Answer takes the turn's record as the answer to the open question. A
+	// record that [Position.Stale] refuses is not one.
 	Answer(t *Turn, p Position) (*Position, error)
 	// AskAgain repeats the open question after a hint, which may be empty.
 	AskAgain(t *Turn, p Position, hint string) (*Position, error)

@@ -61,9 +61,7 @@ func (p *Player) Tap(label string) *Player {
 // in, and so are chat and user where it has none.
 func (p *Player) Record(r botmesh.Record) *Player {
 	p.t.Helper()
-	p.Silent()
-	r = p.chat.journal(r)
-	m := &midway{}
+	r, m := p.next(r)
 	p.commit(r, 1, m)
 	return p
 }
@@ -73,9 +71,7 @@ func (p *Player) Record(r botmesh.Record) *Player {
 // SendNow, and nothing else.
 func (p *Player) CrashOn(text string) *Player {
 	p.t.Helper()
-	p.Silent()
-	r := p.chat.journal(message(text))
-	m := &midway{}
+	r, m := p.next(message(text))
 	if _, err := p.chat.run(p.t.Context(), r, 1, m); err != nil {
 		p.t.Fatalf("%q, before the crash: got error %v, want none", text, err)
 	}
@@ -86,9 +82,7 @@ func (p *Player) CrashOn(text string) *Player {
 // Flaky writes a text whose first runs fail and the next one does not.
 func (p *Player) Flaky(text string, failures int) *Player {
 	p.t.Helper()
-	p.Silent()
-	r := p.chat.journal(message(text))
-	m := &midway{}
+	r, m := p.next(message(text))
 	p.fail(r, failures, m)
 	p.commit(r, failures+1, m)
 	return p
@@ -98,12 +92,17 @@ func (p *Player) Flaky(text string, failures int) *Player {
 // goes on from where it was.
 func (p *Player) Poison(text string) *Player {
 	p.t.Helper()
-	p.Silent()
-	r := p.chat.journal(message(text))
-	m := &midway{}
+	r, m := p.next(message(text))
 	p.fail(r, Tries, m)
 	p.heard = p.chat.commit(botmesh.Outcome{Ignored: true}, m)
 	return p
+}
+
+// next makes r the chat's next record, when all before it was looked at.
+func (p *Player) next(r botmesh.Record) (botmesh.Record, *midway) {
+	p.t.Helper()
+	p.Silent()
+	return p.chat.journal(r), &midway{}
 }
 
 // fail runs the first tries of a record, which must fail.
