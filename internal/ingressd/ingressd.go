@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -70,7 +69,6 @@ type Ingress struct {
 	inbox    jet.Stream
 	server   *http.Server
 	listener net.Listener
-	prepared atomic.Bool   // the streams are there
 	chat     *webchat.Chat // nil if there is none
 	letters  *letters      // what it shows; nil if there is none
 }
@@ -134,7 +132,6 @@ func (in *Ingress) Run(ctx context.Context) error {
 func (in *Ingress) prepare(ctx context.Context) error {
 	err := engine.Prepare(ctx, in.conn, in.cfg.Settings, in.cfg.Log)
 	if err == nil {
-		in.prepared.Store(true)
 		err = in.letters.open(ctx, in.conn, in.cfg.Settings, in.cfg.Log)
 	}
 	if ctx.Err() != nil {

@@ -120,9 +120,13 @@ func TestRunEndsWhenTheStreamsDiffer(t *testing.T) {
 	stop()
 	<-ended
 	s.Retention /= 2
-	_, _, ended = start(t, Config{Settings: s, Linger: time.Hour}) // which is for a drain only
+	began := time.Now()
+	_, _, ended = start(t, Config{Settings: s, Linger: 30 * time.Second}) // which is for a drain only
 	if err := <-ended; !config.IsWrong(err) || !strings.Contains(err.Error(), "max_age") {
 		t.Errorf("got %v, want it marked as wrong", err)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("got an end after %v, want it at once", took)
 	}
 }
 
@@ -146,7 +150,7 @@ func TestWebhooksAreTakenWhileItLingers(t *testing.T) {
 // An open page does not hold the drain up.
 func TestOpenPagesEndWithTheDrain(t *testing.T) {
 	t.Parallel()
-	in, stop, ended := start(t, Config{Settings: settings(t, "BOTMESH_NATS_URL="+natstest.Start(t), "BOTMESH_WEBCHAT_SECRET=0123456789abcdef", "BOTMESH_DRAIN=1h")})
+	in, stop, ended := start(t, Config{Settings: settings(t, "BOTMESH_NATS_URL="+natstest.Start(t), "BOTMESH_WEBCHAT_SECRET=0123456789abcdef", "BOTMESH_DRAIN=30s")})
 	natstest.Until(t, "ready", func() bool { return in.Ready(t.Context()) == nil })
 	base := "http://" + in.Addr()
 	session := do(t, http.MethodPost, base+"/webchat/session", "", http.Header{"Origin": {base}})
@@ -158,12 +162,16 @@ func TestOpenPagesEndWithTheDrain(t *testing.T) {
 	if page.StatusCode != http.StatusOK {
 		t.Fatalf("got %s, want an open stream", page.Status)
 	}
+	began := time.Now()
 	stop()
 	if _, err := io.Copy(io.Discard, page.Body); err != nil {
 		t.Errorf("the stream: got %v, want a good end", err)
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("got %v, want no error", err)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("got a drain of %v, want one that waits for no page", took)
 	}
 }
 

@@ -2,7 +2,6 @@ package ingressd
 
 import (
 	"context"
-	"errors"
 
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/private"
@@ -26,9 +25,6 @@ func (in *Ingress) Probes() private.Probes {
 func (in *Ingress) Ready(ctx context.Context) error {
 	if err := in.conn.Healthy(); err != nil {
 		return err
-	}
-	if !in.prepared.Load() {
-		return errors.New("the streams are not there yet")
 	}
 	return engine.Writable(ctx, in.inbox, in.cfg.Settings.Bot)
 }
