@@ -155,7 +155,7 @@ func (c *MemoryCoordinator) withdraw(t *memoryTicket) {
 		return // a dead process withdraws nothing
 	}
 	delete(c.tickets, t)
-	c.hub.leave(t, 0)
+	c.hub.leave(t, 0, false)
 }
 
 // look does what a renewal does: it finds out which tickets and turns the hub no
@@ -203,12 +203,12 @@ func (c *MemoryCoordinator) Close(ctx context.Context) error {
 	if c.stop() {
 		for t := range c.tickets {
 			if t.turn == nil { // first, so that no turn goes to a ticket of our own
-				c.hub.leave(t, 0)
+				c.hub.leave(t, 0, false)
 			}
 		}
 		for t := range c.tickets {
 			t.lose(botmesh.LossReleased)
-			c.hub.leave(t, 0)
+			c.hub.leave(t, 0, true)
 		}
 		delete(c.hub.alive, c.incarnation)
 	}

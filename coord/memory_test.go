@@ -1,6 +1,7 @@
 package coord_test
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"testing"
@@ -110,6 +111,39 @@ func TestMemoryForget(t *testing.T) {
 		var lost *botmesh.LeaseLostError
 		if err := old.Release(t.Context(), 0); !errors.As(err, &lost) || lost.Reason != botmesh.LossSuperseded {
 			t.Errorf("got %v, want superseded", err)
+		}
+	})
+}
+
+// SPEC: T9. A turn that comes in the moment in which its Take is given up was not
+// used: the next holder's copy of the chat is as current as it was.
+func TestMemoryUnusedTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hub := &coord.MemoryHub{}
+		a, b := newMemory(t, hub, coord.Config{}), newMemory(t, hub, coord.Config{})
+		turn, err := a.Take(t.Context(), coord.Request{Key: "k"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := b.Take(ctx, coord.Request{Key: "k"})
+			done <- err
+		}()
+		synctest.Wait()
+		cancel() // b's Take has this to do when the turn comes
+		turn.Release(t.Context(), 0)
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v, want canceled", err)
+		}
+		turn, err = a.Take(t.Context(), coord.Request{Key: "k"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := turn.Previous(), (coord.Previous{Incarnation: a.Incarnation(), Released: true}); got != want {
+			t.Errorf("got previous %+v, want %+v", got, want)
 		}
 	})
 }

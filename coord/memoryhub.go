@@ -107,15 +107,18 @@ func (h *MemoryHub) join(t *memoryTicket) {
 }
 
 // leave removes a ticket. If it holds the key, the turn is given up: tickets at
-// or below passed are dropped, and the next one is granted.
-func (h *MemoryHub) leave(t *memoryTicket, passed uint64) {
+// or below passed are dropped, and the next one is granted. Nothing was done under
+// a turn that was not used: who held before still did.
+func (h *MemoryHub) leave(t *memoryTicket, passed uint64, used bool) {
 	k := h.keys[t.key]
 	if k == nil {
 		return
 	}
 	if k.holder == t {
 		k.holder = nil
-		k.before = Previous{Incarnation: t.owner.incarnation, Released: true, Passed: max(k.before.Passed, passed)}
+		if used {
+			k.before = Previous{Incarnation: t.owner.incarnation, Released: true, Passed: max(k.before.Passed, passed)}
+		}
 		for _, w := range k.line {
 			if w.place > 0 && w.place <= passed {
 				w.settle(nil, &PassedError{Key: k.name, Passed: passed})

@@ -93,6 +93,6 @@ func (t *memoryTurn) Release(_ context.Context, passed uint64) error {
 		return context.Cause(t.ctx)
 	}
 	t.ticket.lose(botmesh.LossReleased)
-	c.hub.leave(t.ticket, passed)
+	c.hub.leave(t.ticket, passed, true)
 	return nil
 }

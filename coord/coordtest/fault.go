@@ -42,6 +42,26 @@ func testCrash(t *testing.T, f Fleet) {
 	}
 }
 
+// DESIGN N6. A replica that dies just after its turn came by a push is dead to its
+// successor: the record that killed it is counted.
+func testCrashAfterPush(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	turn := take(t, a, coord.Request{Key: "k"})
+	<-time.After(f.Lease / 7)
+	pushed := queue(t.Context(), t, b, coord.Request{Key: "k"})
+	<-time.After(2 * f.Lease / 7) // a heartbeat comes after the ticket, and no look of its own
+	release(t, turn, 0)
+	granted(t, pushed)
+	f.Crash(b)
+	turn = take(t, c, coord.Request{Key: "k"})
+	if got, want := turn.Previous(), (coord.Previous{Incarnation: b.Incarnation()}); got != want {
+		t.Errorf("got previous %+v, want %+v", got, want)
+	}
+	if alive, err := c.Alive(t.Context(), b.Incarnation()); err != nil || alive {
+		t.Errorf("the dead holder: got alive %t, %v at the take-over, want false", alive, err)
+	}
+}
+
 // SPEC: T6. Tickets of a dead replica hold up nobody for longer than a lease.
 func testCrashInLine(t *testing.T, f Fleet) {
 	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
@@ -233,6 +253,26 @@ func testForget(t *testing.T, f Fleet) {
 	release(t, turn, 0)
 	if p := granted(t, waits).Previous(); p.Incarnation != b.Incarnation() || p.Passed != 0 {
 		t.Errorf("got previous %+v, want the second holder, nothing passed", p)
+	}
+}
+
+// A holder that was superseded and does not know it yet gives up nothing and
+// passes nothing.
+func testReleaseSuperseded(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	old, alone := take(t, a, coord.Request{Key: "k", Place: 1}), take(t, a, coord.Request{Key: "alone"})
+	f.Forget(t)
+	turn := take(t, b, coord.Request{Key: "k", Place: 2})
+	waits := queue(t.Context(), t, c, coord.Request{Key: "k", Place: 3})
+	if got := reason(t, old.Release(t.Context(), 99)); got != botmesh.LossSuperseded {
+		t.Errorf("got reason %s, want superseded", got)
+	}
+	if got := reason(t, alone.Release(t.Context(), 0)); got != botmesh.LossExpired {
+		t.Errorf("got reason %s of a key that nobody took, want expired", got)
+	}
+	release(t, turn, 2)
+	if got, want := granted(t, waits).Previous(), (coord.Previous{Incarnation: b.Incarnation(), Released: true, Passed: 2}); got != want {
+		t.Errorf("got previous %+v, want %+v", got, want)
 	}
 }
 

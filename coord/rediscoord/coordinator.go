@@ -70,10 +70,10 @@ func New(cfg Config) (*Coordinator, error) {
 	return c, nil
 }
 
-// callTimeout bounds one exchange with Redis, so that a renewal that gets no
-// answer leaves time for another one.
+// callTimeout bounds one exchange with Redis: far longer than any takes, and short
+// enough for a renewal without an answer to be sent again.
 func callTimeout(lease time.Duration) time.Duration {
-	return min(lease/3, 5*time.Second)
+	return min(lease/6, 2*time.Second)
 }
 
 // usable is how long a turn may be used from the moment its renewal was sent: the
@@ -150,15 +150,15 @@ func (c *Coordinator) Close(ctx context.Context) error {
 func (c *Coordinator) releaseAll(ctx context.Context) error {
 	c.mu.Lock()
 	var calls []*call
-	for id, t := range c.turns {
+	for _, t := range c.turns {
 		if t.lease.End(botmesh.LossReleased) {
-			calls = append(calls, c.run(releaseScript, c.names.turn(t.key), id, 0))
+			calls = append(calls, c.release(t.release(0)))
 		}
 	}
 	clear(c.turns)
 	c.mu.Unlock()
 	for _, r := range c.mend.drain() {
-		calls = append(calls, c.run(releaseScript, r.key, r.ticket, r.passed))
+		calls = append(calls, c.release(r))
 	}
 	var errs []error
 	for _, call := range calls {

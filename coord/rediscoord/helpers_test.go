@@ -3,11 +3,8 @@ package rediscoord_test
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -177,99 +174,4 @@ func scripts(t testing.TB, look *redis.Client) int {
 		total += n
 	}
 	return total
-}
-
-// link is a network between a client and the server that can be cut: bytes stop,
-// connections stay.
-type link struct {
-	net.Listener
-	to string
-
-	mu   sync.Mutex
-	open chan struct{} // closed while bytes flow
-	all  []net.Conn
-}
-
-func newLink(t testing.TB, s *redistest.Server) *link {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := &link{Listener: l, to: s.Addr(), open: make(chan struct{})}
-	close(k.open)
-	var pumps sync.WaitGroup
-	pumps.Go(func() {
-		for {
-			near, err := l.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", k.to)
-			if err != nil {
-				near.Close()
-				continue
-			}
-			k.mu.Lock()
-			k.all = append(k.all, near, far)
-			k.mu.Unlock()
-			pumps.Go(func() { k.pump(near, far) })
-			pumps.Go(func() { k.pump(far, near) })
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		k.mend()
-		k.mu.Lock()
-		for _, c := range k.all {
-			c.Close()
-		}
-		k.mu.Unlock()
-		pumps.Wait()
-	})
-	return k
-}
-
-func (k *link) url() string { return "redis://" + k.Addr().String() + "/0" }
-
-func (k *link) gate() chan struct{} {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.open
-}
-
-func (k *link) cut() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.open = make(chan struct{})
-}
-
-func (k *link) mend() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	select {
-	case <-k.open:
-	default:
-		close(k.open)
-	}
-}
-
-func (k *link) pump(from, to net.Conn) {
-	defer to.Close()
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buf)
-		<-k.gate()
-		if n > 0 {
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
-		}
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				from.Close()
-			}
-			return
-		}
-	}
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/botmesh-go/botmesh/coord/internal/lease"
 )
 
-// repair is a release that must be made, perhaps again.
+// repair is a release, of a turn or of a ticket, that must be made, perhaps again.
 type repair struct {
 	key    string // in Redis
 	ticket string
 	passed uint64
+	used   bool // the turn was handed out
 
 	asked lease.Instant // when it was asked for first
 	due   time.Time
@@ -86,7 +87,7 @@ func (c *Coordinator) repair() {
 		due := c.mend.take()
 		calls := make([]*call, len(due))
 		for i, r := range due {
-			calls[i] = c.run(releaseScript, r.key, r.ticket, r.passed)
+			calls[i] = c.release(r)
 		}
 		for i, r := range due {
 			if _, err := calls[i].wait(context.Background()); err != nil && r.asked.Elapsed() < 2*c.cfg.Lease {

@@ -3,6 +3,7 @@ package rediscoord_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -48,6 +49,84 @@ func TestCutOff(t *testing.T) {
 	release(t, take(t, a, coord.Request{Key: "k"}))
 }
 
+// SPEC: T7. A turn that was granted by a push lasts no longer than the waiter was
+// last heard of by Redis.
+func TestPushedThenCutOff(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	look := server.Client(t)
+	link := newLink(t, server)
+	a := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease})
+	b := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: lease})
+	first := take(t, a, coord.Request{Key: "k"})
+	pushed := queue(t, b, look, coord.Request{Key: "k"})
+	<-time.After(lease / 4)
+	release(t, first)
+	turn := granted(t, pushed)
+	link.cut()
+	gaveUp := make(chan time.Time, 1)
+	context.AfterFunc(turn.Context(), func() { gaveUp <- time.Now() })
+	take(t, a, coord.Request{Key: "k"})
+	taken := time.Now()
+	select {
+	case at := <-gaveUp:
+		if !at.Before(taken) {
+			t.Errorf("gave up %s after the turn was granted again", at.Sub(taken))
+		}
+	default:
+		t.Error("still believes to hold a turn that was granted again")
+	}
+}
+
+// SPEC: T6. A waiter looks when the lease of a dead holder ends, not at its next
+// round.
+func TestTakeOverAtOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	look := server.Client(t)
+	a := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
+	release(t, take(t, b, coord.Request{Key: "warm"}))
+	take(t, a, coord.Request{Key: "k"})
+	a.Crash()
+	<-time.After(lease / 2) // between two rounds of the waiter
+	until, _ := strconv.ParseInt(hash(t, look, "k")["until"], 10, 64)
+	take(t, b, coord.Request{Key: "k"})
+	if got, want := time.Since(time.UnixMilli(until)), lease/4; got > want {
+		t.Errorf("taken over %s after the lease ended, want within %s", got, want)
+	}
+}
+
+// A take whose answer is lost is made again and finds its own turn.
+func TestTakeUnanswered(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	link := newLink(t, server)
+	a := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: 2 * lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: 2 * lease})
+	release(t, take(t, a, coord.Request{Key: "warm"}))
+	link.hold() // the answer of the first try is never read
+	result := make(chan coord.Turn, 1)
+	go func() { result <- take(t, a, coord.Request{Key: "k"}) }()
+	began := time.Now()
+	turn := <-result
+	if got, want := time.Since(began), 2*lease; got > want {
+		t.Errorf("granted after %s, want before the first try's lease ends", got)
+	}
+	release(t, turn)
+
+	// The first try arrives after all, when its ticket is done with.
+	link.mend()
+	eventually(t, "the late take was run", func() bool {
+		return hash(t, server.Client(t), "k")["fence"] != strconv.FormatUint(turn.Fence(), 10)
+	})
+	began = time.Now()
+	take(t, b, coord.Request{Key: "k"})
+	if got, want := time.Since(began), lease; got > want {
+		t.Errorf("a late take held the key up for %s, want at most %s", got, want)
+	}
+}
+
 // SPEC: T14 T5. With Redis frozen a Take waits, then says so; when Redis goes on
 // so does the chat, though a call without an answer runs late.
 func TestRedisFrozen(t *testing.T) {
@@ -79,32 +158,31 @@ func TestRedisFrozen(t *testing.T) {
 	release(t, turn)
 }
 
-// SPEC: T8. A release that gets no answer is made again within a third of a
-// lease, with what it passed.
+// SPEC: T8. A release that gets no answer is made again, with what it passed,
+// long before the lease would end.
 func TestReleaseUnanswered(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
+	look := server.Client(t)
 	link := newLink(t, server)
 	a := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: 3 * lease})
 	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
 	turn := take(t, a, coord.Request{Key: "k", Place: 1})
-	look := server.Client(t)
 	passed := queue(t, b, look, coord.Request{Key: "k", Place: 2})
 	waits := queue(t, b, look, coord.Request{Key: "k", Place: 3})
-	link.cut()
+	link.hold()
 	ctx, cancel := context.WithTimeout(t.Context(), lease/10)
 	defer cancel()
+	began := time.Now()
 	if err := turn.Release(ctx, 2); !errors.Is(err, botmesh.ErrUnknown) {
 		t.Errorf("got %v, want ErrUnknown", err)
 	}
 	if got := lost(t, turn); got != botmesh.LossReleased {
 		t.Errorf("got reason %s, want released", got)
 	}
-	link.mend()
-	began := time.Now()
 	next := granted(t, waits)
-	if got := time.Since(began); got > lease {
-		t.Errorf("repaired after %s, want within %s", got, lease)
+	if got, want := time.Since(began), 2*lease; got > want { // a third of the lease is the call's
+		t.Errorf("repaired after %s, want within %s", got, want)
 	}
 	if got, want := next.Previous(), (coord.Previous{Incarnation: a.Incarnation(), Released: true, Passed: 2}); got != want {
 		t.Errorf("got previous %+v, want %+v", got, want)
@@ -186,8 +264,9 @@ func TestSubscriptionLost(t *testing.T) {
 	look := server.Client(t)
 	a := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
 	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
-	turn := take(t, a, coord.Request{Key: "k"})
-	waits := queue(t, b, look, coord.Request{Key: "k"})
+	turn := take(t, a, coord.Request{Key: "k", Place: 1})
+	passed := queue(t, b, look, coord.Request{Key: "k", Place: 2})
+	waits := queue(t, b, look, coord.Request{Key: "k", Place: 3})
 	channel := "botmesh:wake:" + b.Incarnation()
 	subscribed := func() bool {
 		n, err := look.PubSubNumSub(t.Context(), channel).Result()
@@ -200,9 +279,15 @@ func TestSubscriptionLost(t *testing.T) {
 	if err := look.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
 		t.Fatal(err)
 	}
-	release(t, turn) // its push may reach nobody
+	if err := turn.Release(t.Context(), 2); err != nil { // its pushes reach nobody
+		t.Fatal(err)
+	}
 	began := time.Now()
 	turn = granted(t, waits)
+	var p *coord.PassedError
+	if got := <-passed; !errors.As(got.err, &p) || p.Passed != 2 {
+		t.Errorf("got %+v without a push, want passed 2", got)
+	}
 	if got, want := time.Since(began), lease/2; got > want {
 		t.Errorf("granted after %s without a push, want within %s", got, want)
 	}

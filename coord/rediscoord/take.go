@@ -36,6 +36,9 @@ func (c *Coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, er
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	t, err := c.admit(r)
 	if err != nil {
 		return nil, err
@@ -208,21 +211,29 @@ func (c *Coordinator) withdraw(t *ticket, why error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), min(c.calls.timeout, time.Second))
 	defer cancel()
-	c.giveBack(ctx, t.id, t.key, 0, t.doubt)
+	c.giveBack(ctx, repair{key: c.names.turn(t.key), ticket: t.id}, t.doubt)
 }
 
 // giveBack releases a turn or withdraws a ticket. What gets no answer, and what an
 // earlier call without an answer may yet put back in line, is repaired later. The
 // status is that of the script.
-func (c *Coordinator) giveBack(ctx context.Context, id, key string, passed uint64, doubt bool) (int, error) {
-	repair := repair{key: c.names.turn(key), ticket: id, passed: passed}
-	r, err := c.run(releaseScript, repair.key, id, passed).wait(ctx)
+func (c *Coordinator) giveBack(ctx context.Context, r repair, doubt bool) (int, error) {
+	reply, err := c.release(r).wait(ctx)
 	if err != nil {
-		c.mend.add(repair, minPoll)
+		c.mend.add(r, minPoll)
 		return 0, err
 	}
 	if doubt {
-		c.mend.add(repair, c.cfg.Lease/6)
+		c.mend.add(repair{key: r.key, ticket: r.ticket}, c.cfg.Lease/6)
 	}
-	return r.status()
+	return reply.status()
+}
+
+// release starts the script that makes a repair.
+func (c *Coordinator) release(r repair) *call {
+	used := 0
+	if r.used {
+		used = 1
+	}
+	return c.run(releaseScript, r.key, r.ticket, r.passed, used)
 }

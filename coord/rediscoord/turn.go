@@ -44,7 +44,7 @@ func (t *turn) Release(ctx context.Context, passed uint64) error {
 		return t.lease.Err()
 	}
 	c.drop(t.id) // not renewed from here on, whatever becomes of the call
-	status, err := c.giveBack(ctx, t.id, t.key, passed, t.doubt)
+	status, err := c.giveBack(ctx, t.release(passed), t.doubt)
 	switch {
 	case err != nil:
 		return fmt.Errorf("rediscoord: releasing %s: %w", t.key, err)
@@ -54,6 +54,11 @@ func (t *turn) Release(ctx context.Context, passed uint64) error {
 		return &botmesh.LeaseLostError{Key: t.key, Reason: botmesh.LossExpired}
 	}
 	return nil
+}
+
+// release is what gives the turn up.
+func (t *turn) release(passed uint64) repair {
+	return repair{key: t.coordinator.names.turn(t.key), ticket: t.id, passed: passed, used: true}
 }
 
 // renewed takes in what a renewal said, which was sent at from.

@@ -1,11 +1,12 @@
 -- release: gives a turn up or takes a ticket back, drops the tickets it passed and grants the next.
 -- KEYS  1 the key's hash
--- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms   5 passed
+-- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms   5 passed   6 used (0 or 1)
 -- GIVES {1} the turn was released | {2} there was no such turn, nobody else holds it | {3} another holds it
 local released = at.holder == me
 local passed = released and tonumber(ARGV[5]) or 0
 if released then
-  vacate('1')
+  -- Nothing was done under a turn that was not used: who held before still did.
+  if ARGV[6] == '1' then vacate('1') else at.holder = nil end
   at.passed = whole(math.max(tonumber(at.passed or 0), passed))
 end
 local rest = {}
