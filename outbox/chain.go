@@ -112,11 +112,8 @@ func (o *Outbox) chainLocked(chat botmesh.ChatKey) *chain {
 	return c
 }
 
-// learn takes in an end of the chain that was read.
+// learn takes in an end of the chain that was read and is another than was known.
 func (c *chain) learn(l link) {
-	if c.known && c.last.ID == l.ID {
-		return // it was seen before, and counts from then
-	}
 	c.known, c.last, c.seen, c.mine = true, l, c.o.now(), false
 }
 
@@ -175,7 +172,7 @@ func (c *chain) pay(ctx context.Context) error {
 // payFirst survives every answer and none. A conflict may be the answer to the
 // repetition of our own write, so it is settled by reading like a lost answer.
 func (c *chain) payFirst(ctx context.Context, d *debt) error {
-	wait := newPause()
+	wait := c.o.newPause()
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -59,8 +59,10 @@ type Config struct {
 	// is dead. It must be well below half of the journal's retention, whose record
 	// stands for the letter until then. Defaults to 24 hours.
 	GiveUp time.Duration
-	// IdleChats is how many chats' last known chain entry is kept in memory. One
-	// that is not costs a read. Defaults to 10 000.
+	// IdleChats is how many idle chats' end of the chain is kept in memory, least
+	// recently used first out. Without it the chat's next letter costs a read more,
+	// and a receipt that could not be written yet is lost: its part is in doubt.
+	// Defaults to 10 000.
 	IdleChats int
 
 	// Listen, if set, calls wake soon after a message was published on a subject of

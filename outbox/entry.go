@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +19,10 @@ const format = 1
 
 // maxError bounds a platform's answer in an entry, in bytes.
 const maxError = 512
+
+// ErrNewerFormat says that a letter or an entry was written by a newer build in a
+// format that this one can not read. It must not be touched.
+var ErrNewerFormat = errors.New("outbox: written in a newer format than this build reads")
 
 // kind says why an entry was written. It is a word of the wire.
 type kind string
@@ -89,7 +94,11 @@ type link struct {
 
 func decodeEntry(m jet.Stored) (link, error) {
 	l := link{seq: m.Seq}
-	if err := decode(m, &l.entry, &l.V); err != nil {
+	err := decode(m, &l.entry, &l.V)
+	if err == nil && min(l.Calls, l.Parts, l.Tries, l.Doubt) < 0 {
+		err = errors.New("a count is below zero")
+	}
+	if err != nil {
 		return link{}, fmt.Errorf("outbox: chain entry %d on %s: %w", m.Seq, m.Subject, err)
 	}
 	return l, nil
@@ -122,10 +131,6 @@ func decodeLetter(m jet.Stored) (botmesh.Letter, error) {
 	}
 	return s.Letter, nil
 }
-
-// ErrNewerFormat says that a letter or an entry was written by a newer build in a
-// format that this one can not read. It must not be touched.
-var ErrNewerFormat = fmt.Errorf("outbox: written in a newer format than this build reads")
 
 func decode(m jet.Stored, into any, version *int) error {
 	if err := json.Unmarshal(m.Data, into); err != nil {

@@ -25,7 +25,7 @@ type Outbox struct {
 	epoch   string
 	senders map[string]provider.Sender
 	now     func() moment
-	random  float64 // how much a pause between calls varies
+	random  float64 // by how much pauses vary, so that many chats do not try at once
 
 	nonce   string // makes the ids of this outbox's entries unique
 	entries atomic.Uint64

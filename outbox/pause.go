@@ -21,13 +21,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // newPause returns the wait between two tries of a call to the stream, from 10 ms
 // up to a second.
-func newPause() func(ctx context.Context) {
+func (o *Outbox) newPause() func(ctx context.Context) {
 	var b *backoff.ExponentialBackOff
 	return func(ctx context.Context) {
 		if b == nil {
 			b = backoff.NewExponentialBackOff(
 				backoff.WithInitialInterval(10*time.Millisecond),
 				backoff.WithMultiplier(2),
+				backoff.WithRandomizationFactor(o.random),
 				backoff.WithMaxInterval(time.Second),
 				backoff.WithMaxElapsedTime(0),
 			)

@@ -224,6 +224,14 @@ func TestCostOfALetter(t *testing.T) {
 		b.end(d)
 		want(w, "another replica", len(b.ops())-before, 3)
 
+		seq, l = b.append("6")
+		d = b.Deliver(w.Context(), chatA)
+		before = len(b.ops())
+		d.Put(seq, l)
+		b.wait(d, seq)
+		want(w, "the same again", names(b.ops()[before:]), []string{"publish", "publish"})
+		b.end(d)
+
 		// What a knew is old. It sees that by the letter before, and does not try.
 		seq, l = a.append("7")
 		d = a.Deliver(w.Context(), chatA)

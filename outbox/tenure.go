@@ -198,7 +198,7 @@ func (d *Delivery) read(through uint64) (place, bool, error) {
 
 // insist reads until there is an answer, or the tenure ends.
 func (d *Delivery) insist(read func() (jet.Stored, error)) (jet.Stored, error) {
-	wait := newPause()
+	wait := d.o.newPause()
 	for {
 		m, err := read()
 		if err == nil || errors.Is(err, botmesh.ErrNotFound) {
