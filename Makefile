@@ -1,0 +1,46 @@
+# Everything one does here. `make help` lists it.
+
+STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME    ?= 20s
+
+.DEFAULT_GOAL := help
+.PHONY: help build dev fmt lint test race bench fuzz
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build the programs into bin/.
+	go build -o bin/ ./cmd/...
+
+dev: ## Run everything in one process, with a chat at http://127.0.0.1:8080.
+	go run ./cmd/botmesh dev
+
+fmt: ## Format all Go files.
+	gofmt -w .
+
+lint: ## Check format, go vet and staticcheck.
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	$(STATICCHECK) ./...
+
+# The black-box tests run by themselves: some of them measure.
+test: ## Run all tests, on real servers and real processes. Installs redis-server on Debian and Ubuntu.
+	@.ci/need-redis
+	go test $$(go list ./... | grep -v '/e2e$$')
+	go test ./e2e
+
+race: ## Run all tests but the black-box ones with the race detector.
+	@.ci/need-redis
+	go test -race $$(go list ./... | grep -v '/e2e$$')
+
+bench: ## Measure replies per second beside a bare loop on the same servers.
+	@.ci/need-redis
+	go run ./bench
+
+fuzz: ## Run each fuzz test for FUZZTIME (20s).
+	@for file in $$(grep -rl '^func Fuzz' --include='*_test.go' .); do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$file); do \
+			echo "$$(dirname $$file) $$name"; \
+			go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$(dirname $$file) || exit 1; \
+		done; \
+	done
