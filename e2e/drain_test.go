@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Each worker is asked to end, once it did starts again, and the next one follows,
+// Each process is asked to end, once it did starts again, and the next one follows,
 // as in a deploy.
 //
-// SPEC: H8 W3 T3
+// SPEC: H8 W3 T3 J1
 func TestRollingRestartRepeatsAndLosesNothing(t *testing.T) { // alone: it loads the machine
 	s := started(t, nil)
-	steady := load{chats: 64, messages: 50, pause: 100 * time.Millisecond}
+	steady := load{chats: 64, messages: 50, pause: 150 * time.Millisecond}
 	ctx := s.within(time.Minute)
 	done := make(chan error, 1)
 	go func() { done <- steady.run(ctx, s) }()
-	for _, w := range s.Workers {
-		code, err := w.Term(s.within(20 * time.Second))
+	for _, r := range s.Replicas() {
+		code, err := r.Term(s.within(20 * time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if code != 0 {
-			t.Errorf("got exit code %d from %s, want 0", code, w.Name)
+			t.Errorf("got exit code %d from %s, want 0", code, r.Name)
 		}
-		if err := w.Start(s.within(20 * time.Second)); err != nil {
+		if err := r.Start(s.within(20 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 	}

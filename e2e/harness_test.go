@@ -48,7 +48,7 @@ func described(t *testing.T, env map[string]string) *scene {
 	}
 	all := map[string]string{"BOTMESH_LEASE": lease.String()}
 	maps.Copy(all, env)
-	f, err := fleet.New(fleet.Config{Programs: programs, Platform: p, Dir: t.TempDir(), Ingress: 2, Workers: 3, Env: all})
+	f, err := fleet.New(fleet.Config{Programs: programs, Platform: p, Dir: t.ArtifactDir(), Ingress: 2, Workers: 3, Env: all})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 // SPEC: J5 J6 T1 T6 T9 O1 O2 O7 D4 DESIGN I1 I2 I4
 func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads the machine
 	s := started(t, nil)
-	const seconds = 12
+	const seconds = 11
 	steady := load{chats: 64, messages: 50, pause: 250 * time.Millisecond}
 	turns := newLongTurns(s, 6)
 
