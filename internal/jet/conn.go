@@ -105,7 +105,9 @@ func (c *Conn) options() []nats.Option {
 		nats.PingInterval(10 * time.Second),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			c.requests.fail()
-			log.Warn("nats disconnected", "err", err)
+			if err != nil { // it was not us who closed it
+				log.Warn("nats disconnected", "err", err)
+			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("nats connected", "server", nc.ConnectedServerName()) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { log.Debug("nats connect failed", "err", err) }),
