@@ -24,8 +24,11 @@ func TestDev(t *testing.T) {
 	if first == second {
 		t.Fatalf("got %q twice, want two questions", first)
 	}
-	if got := dev.stop(t); !strings.Contains(got, "Stopped") {
-		t.Errorf("got %q, want it to say that it stopped", got)
+	said := dev.stop(t)
+	for _, want := range []string{nats, "BOTMESH_TELEGRAM_SECRET", "Stopped"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("got %q, want it to mention %s", said, want)
+		}
 	}
 
 	dev = startDev(t, dir, nats)

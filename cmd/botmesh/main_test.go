@@ -64,7 +64,7 @@ type devProcess struct {
 func startDev(t *testing.T, dir, nats string) *devProcess {
 	t.Helper()
 	d := &devProcess{errs: &bytes.Buffer{}}
-	d.cmd = command(t, []string{"BOTMESH_LISTEN=127.0.0.1:0", "BOTMESH_ADMIN_LISTEN=127.0.0.1:0", "BOTMESH_NATS_URL=" + nats}, "dev", "--dir", dir)
+	d.cmd = command(t, []string{"BOTMESH_LISTEN=127.0.0.1:0", "BOTMESH_ADMIN_LISTEN=127.0.0.1:0", "BOTMESH_NATS_URL=" + nats, "BOTMESH_TELEGRAM_TOKEN=12:x"}, "dev", "--dir", dir)
 	d.cmd.Stderr = d.errs
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
