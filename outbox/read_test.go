@@ -198,7 +198,7 @@ func TestDeposedLeaderIsNotBelieved(t *testing.T) {
 		two, _ := a.append("2")
 		b.line.Stream = memoryAt{w.stream, func() uint64 {
 			if time.Since(began) < 10*time.Second {
-				return one
+				return two - 1
 			}
 			return math.MaxUint64
 		}}

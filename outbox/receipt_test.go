@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -252,4 +253,29 @@ func names(ops []op) []string {
 		s = append(s, o.name)
 	}
 	return s
+}
+
+// DESIGN D4: a deposed leader that shows an older end of the chain does not talk a
+// process out of its receipt.
+func TestReceiptOutlivesADeposedLeader(t *testing.T) {
+	bubble(t, func(w *world) {
+		a, began := w.process("a"), time.Now()
+		seq, _ := a.append("1")
+		deposed := func() bool { return time.Since(began) < 5*time.Second }
+		a.line.Stream = memoryAt{w.stream, func() uint64 {
+			if deposed() {
+				return seq
+			}
+			return math.MaxUint64
+		}}
+		a.setRule(func(o op) fate {
+			if o.writes(kindReceipt) && deposed() {
+				return drop
+			}
+			return pass
+		})
+		a.deliver(seq)
+		want(w, "calls", w.called(), []string{"a:1"})
+		want(w, "receipts", w.receipts(), "1/0.0:delivered")
+	})
 }
