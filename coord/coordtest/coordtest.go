@@ -50,6 +50,7 @@ func Run(t *testing.T, fleet func(t *testing.T) Fleet) {
 		{"Crash", testCrash},
 		{"CrashAfterPush", testCrashAfterPush},
 		{"CrashInLine", testCrashInLine},
+		{"LongDeadInLine", testLongDeadInLine},
 		{"Reincarnation", testReincarnation},
 		{"Alive", testAlive},
 		{"Cancel", testCancel},

@@ -81,6 +81,23 @@ func testCrashInLine(t *testing.T, f Fleet) {
 	}
 }
 
+// SPEC: T6. The ticket of a replica that is dead for long is not in line.
+func testLongDeadInLine(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	turn := take(t, a, coord.Request{Key: "k", Place: 1})
+	queue(t.Context(), t, b, coord.Request{Key: "k", Place: 2})
+	waits := queue(t.Context(), t, c, coord.Request{Key: "k", Place: 3})
+	eventually(t, "both tickets are seen", func() bool { return turn.Waiting().Tickets == 2 })
+	f.Crash(b)
+	eventually(t, "the dead one is out of line", func() bool { return turn.Waiting().Tickets == 1 })
+	began := time.Now()
+	release(t, turn, 0)
+	granted(t, waits)
+	if got := time.Since(began); got > f.Lease/3 {
+		t.Errorf("a dead ticket held the line up for %s", got)
+	}
+}
+
 // SPEC: D4. A replica that comes back under its id inherits nothing.
 func testReincarnation(t *testing.T, f Fleet) {
 	a := f.Join(t, coord.Config{Replica: "pod-1"})

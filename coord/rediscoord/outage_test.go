@@ -60,10 +60,15 @@ func TestPushedThenCutOff(t *testing.T) {
 	b := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: lease})
 	first := take(t, a, coord.Request{Key: "k"})
 	pushed := queue(t, b, look, coord.Request{Key: "k"})
+	heard := time.Now()
 	<-time.After(lease / 4)
 	release(t, first)
 	turn := granted(t, pushed)
 	link.cut()
+	until, _ := strconv.ParseInt(hash(t, look, "k")["until"], 10, 64)
+	if got := time.UnixMilli(until).Sub(heard); got > lease {
+		t.Errorf("the turn lasts %s from when its waiter was heard of, want a lease of %s", got, lease)
+	}
 	gaveUp := make(chan time.Time, 1)
 	context.AfterFunc(turn.Context(), func() { gaveUp <- time.Now() })
 	take(t, a, coord.Request{Key: "k"})
@@ -98,32 +103,70 @@ func TestTakeOverAtOnce(t *testing.T) {
 }
 
 // A take whose answer is lost is made again and finds its own turn.
-func TestTakeUnanswered(t *testing.T) {
+func TestTakeAnswerLost(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	link := newLink(t, server)
-	a := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: 2 * lease})
-	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: 2 * lease})
+	a := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: 3 * lease})
 	release(t, take(t, a, coord.Request{Key: "warm"}))
-	link.hold() // the answer of the first try is never read
-	result := make(chan coord.Turn, 1)
-	go func() { result <- take(t, a, coord.Request{Key: "k"}) }()
+	link.mute()
 	began := time.Now()
-	turn := <-result
-	if got, want := time.Since(began), 2*lease; got > want {
+	turn := take(t, a, coord.Request{Key: "k"})
+	if got, want := time.Since(began), 5*lease/2; got > want {
 		t.Errorf("granted after %s, want before the first try's lease ends", got)
 	}
+	if got := turn.Previous(); got != (coord.Previous{}) {
+		t.Errorf("got previous %+v, want none", got)
+	}
 	release(t, turn)
+}
 
-	// The first try arrives after all, when its ticket is done with.
+// SPEC: T8. A take that arrives when its ticket is done with holds nobody up.
+func TestTakeLate(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	look := server.Client(t)
+	link := newLink(t, server)
+	a := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: 3 * lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: 3 * lease})
+	release(t, take(t, a, coord.Request{Key: "warm"}))
+	link.hold()
+	turn := take(t, a, coord.Request{Key: "k"}) // by a second try
+	release(t, turn)
 	link.mend()
-	eventually(t, "the late take was run", func() bool {
-		return hash(t, server.Client(t), "k")["fence"] != strconv.FormatUint(turn.Fence(), 10)
+	eventually(t, "the first try was run", func() bool {
+		return hash(t, look, "k")["fence"] != strconv.FormatUint(turn.Fence(), 10)
 	})
-	began = time.Now()
-	take(t, b, coord.Request{Key: "k"})
+	began := time.Now()
+	turn = take(t, b, coord.Request{Key: "k"})
 	if got, want := time.Since(began), lease; got > want {
 		t.Errorf("a late take held the key up for %s, want at most %s", got, want)
+	}
+	if got, want := turn.Previous(), (coord.Previous{Incarnation: a.Incarnation(), Released: true}); got != want {
+		t.Errorf("got previous %+v, want %+v", got, want)
+	}
+}
+
+// A renewal that arrives when its turn has run out does not revive it.
+func TestRenewalLate(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	link := newLink(t, server)
+	a := join(t, rediscoord.Config{Client: dialURL(t, link.url()), Lease: lease})
+	b := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease})
+	release(t, take(t, b, coord.Request{Key: "warm"}))
+	turn := take(t, a, coord.Request{Key: "k"})
+	link.cut()
+	if got := lost(t, turn); got != botmesh.LossUnavailable {
+		t.Errorf("got reason %s, want unavailable", got)
+	}
+	<-time.After(lease / 2) // Redis has let it run out too
+	link.mend()
+	<-time.After(lease / 5) // the renewals arrive
+	began := time.Now()
+	take(t, b, coord.Request{Key: "k"})
+	if got, want := time.Since(began), lease/2; got > want {
+		t.Errorf("a late renewal held the key up for %s", got)
 	}
 }
 
