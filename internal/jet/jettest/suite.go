@@ -142,6 +142,19 @@ func leavesAlone(t *testing.T, b *bench) {
 	if diff := cmp.Diff(nats.Header{"A": {"1"}}, header); diff != "" {
 		t.Errorf("the caller's header changed: %s", diff)
 	}
+	// Nor is what is stored the caller's to change, before or after it is read.
+	p := jet.Publish{Msg: jet.Msg{Subject: b.prefix + "b", Header: header, Data: []byte("data")}}
+	if _, err := b.Publish(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	p.Data[0], header["A"][0] = 'X', "X"
+	for range 2 {
+		got, err := b.Last(t.Context(), p.Subject)
+		if err != nil || string(got.Data) != "data" || got.Header.Get("A") != "1" {
+			t.Fatalf("got %+v, %v, want what was published", got, err)
+		}
+		got.Data[0], got.Header["A"][0] = 'X', "X"
+	}
 }
 
 func knowsIDs(t *testing.T, b *bench) {
