@@ -118,17 +118,21 @@ func Decode(b []byte) (Checkpoint, error) {
 	if len(b) == 0 {
 		return Checkpoint{}, nil
 	}
-	var head struct {
-		Format int `json:"format"`
-	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return Checkpoint{}, fmt.Errorf("checkpoint: decode: %w", err)
-	}
-	if head.Format > Format {
-		return Checkpoint{}, fmt.Errorf("%w: %d, want at most %d", ErrNewerFormat, head.Format, Format)
-	}
 	var c Checkpoint
-	if err := json.Unmarshal(b, &c); err != nil {
+	err := json.Unmarshal(b, &c)
+	if err != nil {
+		// A newer format may give a field another shape: what it says of itself counts.
+		var head struct {
+			Format int `json:"format"`
+		}
+		if json.Unmarshal(b, &head) == nil {
+			c.Format = head.Format
+		}
+	}
+	switch {
+	case c.Format > Format:
+		return Checkpoint{}, fmt.Errorf("%w: %d, want at most %d", ErrNewerFormat, c.Format, Format)
+	case err != nil:
 		return Checkpoint{}, fmt.Errorf("checkpoint: decode: %w", err)
 	}
 	return c, nil

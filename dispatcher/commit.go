@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -47,10 +46,24 @@ func (h *hold) letter(ctx context.Context, id string, sends []botmesh.Send) (*ch
 	if err != nil {
 		return nil, err
 	}
-	if b, err := json.Marshal(letter); err != nil || len(b) > maxEffects {
-		return nil, fmt.Errorf("%w: the sends of one record are %d bytes, want at most %d (%v)", botmesh.ErrTooLarge, len(b), maxEffects, err)
+	if n := size(letter); n > maxEffects {
+		return nil, fmt.Errorf("%w: the sends of one record are about %d bytes, want at most %d", botmesh.ErrTooLarge, n, maxEffects)
 	}
 	return &checkpoint.Effects{At: now, Letter: &letter}, nil
+}
+
+// size is about how long a letter is when encoded.
+func size(l botmesh.Letter) int {
+	n := 0
+	for _, p := range l.Parts {
+		n += len(p.ID) + len(p.Send.Text) + 64
+		for _, row := range p.Send.Buttons {
+			for _, b := range row {
+				n += len(b.Label) + len(b.Payload) + 32
+			}
+		}
+	}
+	return n
 }
 
 // past returns the checkpoint with its cursor after r and nothing left of r's tries.
