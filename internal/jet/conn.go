@@ -23,8 +23,8 @@ type Config struct {
 	Creds string
 	// Name is shown by the server for this connection. Defaults to "botmesh".
 	Name string
-	// TLS is used for the connection if the URL or the server asks for TLS. Nil
-	// trusts what the machine trusts.
+	// TLS, if set, is required and used as it is. Nil uses TLS where URL or server
+	// ask for it, and trusts what the machine trusts.
 	TLS *tls.Config
 	// InProcess, if set, connects to a server inside this process, whatever URL says.
 	InProcess nats.InProcessConnProvider

@@ -50,7 +50,7 @@ func (c *consumer) ensure(outer context.Context) error {
 		at, err := js.Consumer(ctx, c.stream.name, c.cfg.Name)
 		if errors.Is(err, jetstream.ErrConsumerNotFound) {
 			var cfg jetstream.ConsumerConfig
-			if cfg, err = c.config(ctx); err != nil {
+			if cfg, err = c.config(outer); err != nil {
 				return err
 			}
 			// Of two that make it at once the second finds it.

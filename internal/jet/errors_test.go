@@ -156,8 +156,8 @@ func TestPullRequests(t *testing.T) {
 	for _, wait := range []time.Duration{-1, 0, time.Millisecond, time.Second - 1, time.Second, 5 * time.Second, time.Hour} {
 		r := newPullRequest(10, wait)
 		switch {
-		case r.NoWait != (wait <= 0):
-			t.Errorf("%v: got no-wait %v", wait, r.NoWait)
+		case r.NoWait != (wait <= 0), r.Expires != max(wait, 0):
+			t.Errorf("%v: got no-wait %v, expires %v", wait, r.NoWait, r.Expires)
 		case r.Heartbeat*2 > wait && r.Heartbeat > 0:
 			t.Errorf("%v: got a heartbeat every %v, want at most half the wait", wait, r.Heartbeat)
 		case wait >= time.Second && (r.Heartbeat == 0 || r.Heartbeat > 2*time.Second):

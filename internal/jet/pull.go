@@ -37,7 +37,7 @@ type pullRequest struct {
 // newPullRequest asks for heartbeats if the wait is long enough for the server to
 // allow them, so that a server which forgot the request is noticed.
 func newPullRequest(limit int, wait time.Duration) pullRequest {
-	r := pullRequest{Batch: limit, Expires: wait, NoWait: wait <= 0}
+	r := pullRequest{Batch: limit, Expires: max(wait, 0), NoWait: wait <= 0}
 	if wait >= time.Second {
 		r.Heartbeat = min(wait/4, 2*time.Second)
 	}
@@ -58,7 +58,7 @@ func (r pullRequest) silence(timeout time.Duration) time.Duration {
 	if r.Heartbeat > 0 {
 		return 2*r.Heartbeat + timeout/2
 	}
-	return max(r.Expires, 0) + timeout
+	return r.Expires + timeout
 }
 
 // Pull makes one request to the server. Messages that come after ctx ended are
