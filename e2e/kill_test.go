@@ -6,12 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/botmesh-go/botmesh/e2e/check"
 	"github.com/botmesh-go/botmesh/e2e/fleet"
 )
 
@@ -53,7 +50,7 @@ func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads th
 			t.Fatal(err)
 		}
 	}
-	told := turns.stop(ctx)
+	told := turns.stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -63,146 +60,13 @@ func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads th
 	want := steady.want()
 	maps.Copy(want, told)
 	s.idle(20 * time.Second)
-	s.judge(withoutEager(s.Calls()), want)
+	s.judge(numbered(s.Calls()), want)
 	s.eventually(10*time.Second, "a death was counted", func(context.Context) error {
 		if s.sum(s.Workers, "bot_turn_deaths_total") == 0 {
 			return fmt.Errorf("none")
 		}
 		return nil
 	})
-}
-
-// eager is what /slow says at once.
-const eager = "working"
-
-// withoutEager leaves out the eager sends, which repeat a text.
-func withoutEager(calls []check.Call) []check.Call {
-	return slices.DeleteFunc(calls, func(c check.Call) bool { return c.Text == eager })
-}
-
-// longTurns are chats that say /slow one time after the other.
-type longTurns struct {
-	s     *scene
-	chats []int64
-	group sync.WaitGroup
-	ended chan struct{}
-
-	mu    sync.Mutex
-	asked map[int64]int // how many /slow each chat has said
-	hit   map[int64]int // the one that was last killed, so that none dies twice
-}
-
-func newLongTurns(s *scene, n int) *longTurns {
-	l := &longTurns{s: s, ended: make(chan struct{}), asked: map[int64]int{}, hit: map[int64]int{}}
-	for i := range n {
-		l.chats = append(l.chats, int64(10+i))
-	}
-	return l
-}
-
-// long is how many seconds a chat's n-th /slow takes, each a number of its own.
-func long(n int) string { return fmt.Sprintf("0.%03d", 700+n) }
-
-func (l *longTurns) start(ctx context.Context) {
-	for _, chat := range l.chats {
-		l.group.Go(func() {
-			for n := 1; ; n++ {
-				select {
-				case <-l.ended:
-					return
-				default:
-				}
-				l.mu.Lock()
-				l.asked[chat] = n
-				l.mu.Unlock()
-				if err := l.s.Say(ctx, l.s.URLs(), chat, "/slow "+long(n)); err != nil {
-					return
-				}
-				if err := l.s.AwaitText(ctx, chat, "done after "+long(n)+"s"); err != nil {
-					return
-				}
-			}
-		})
-	}
-}
-
-// holder finds a worker that says it is running one of the long turns, and one
-// that was not killed before: a record that kills its process again and again is
-// set aside, and rightly so.
-func (l *longTurns) holder(ctx context.Context) *fleet.Replica {
-	give, cancel := context.WithTimeout(ctx, 900*time.Millisecond)
-	defer cancel()
-	for {
-		for _, w := range l.s.Workers {
-			if status, err := w.Status(give); err == nil && l.fresh(status) {
-				return w
-			}
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-give.Done():
-			return nil
-		}
-	}
-}
-
-// fresh reports whether a worker runs long turns, none of which was killed before.
-func (l *longTurns) fresh(status fleet.Status) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	any := false
-	for _, lane := range status.Lanes {
-		chat, err := strconv.ParseInt(strings.TrimPrefix(lane.Chat, "telegram/"), 10, 64)
-		if err != nil || !slices.Contains(l.chats, chat) || lane.Phase != "running" {
-			continue
-		}
-		if l.hit[chat] == l.asked[chat] {
-			return false
-		}
-		any = true
-	}
-	return any
-}
-
-// interrupted reports whether a process that was just killed had begun a long turn
-// and not ended it, as the platform saw it: it had said that it works, and not
-// that it is done.
-func (l *longTurns) interrupted(process string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	any := false
-	for _, chat := range l.chats {
-		by := ""
-		for _, c := range l.s.Calls() {
-			if c.Chat == strconv.FormatInt(chat, 10) {
-				by = ""
-				if c.Text == eager {
-					by = c.By
-				}
-			}
-		}
-		if by == process {
-			l.hit[chat] = l.asked[chat]
-			any = true
-		}
-	}
-	return any
-}
-
-// stop waits for the turns that were asked for and returns what the chats are to
-// have got but the eager sends.
-func (l *longTurns) stop(ctx context.Context) map[string][]string {
-	close(l.ended)
-	l.group.Wait()
-	want := map[string][]string{}
-	for _, chat := range l.chats {
-		var texts []string
-		for n := range l.asked[chat] {
-			texts = append(texts, "done after "+long(n+1)+"s")
-		}
-		want[strconv.FormatInt(chat, 10)] = texts
-	}
-	return want
 }
 
 // SPEC: H2 H3 H8 J6 O7

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/botmesh-go/botmesh/e2e/check"
+	"github.com/botmesh-go/botmesh/e2e/fleet"
+)
+
+// eager is what /slow says at once.
+const eager = "working"
+
+// numbered tells the eager sends of a chat apart, by how many long turns had ended.
+func numbered(calls []check.Call) []check.Call {
+	ended := map[string]int{}
+	for i, c := range calls {
+		switch {
+		case c.Text == eager:
+			calls[i].Text = fmt.Sprintf("%s, %d ended", eager, ended[c.Chat])
+		case strings.HasPrefix(c.Text, "done after "):
+			ended[c.Chat]++
+		}
+	}
+	return calls
+}
+
+// longTurns are chats that say /slow, and /count right behind it, again and again.
+// Nearly all the time each is in a turn, with a record behind it that waits.
+type longTurns struct {
+	s     *scene
+	chats []int64
+	group sync.WaitGroup
+	ended chan struct{}
+
+	mu    sync.Mutex
+	asked map[int64]int // how many /slow each chat has said
+	hit   map[int64]int // the one that was last killed, so that none dies twice
+}
+
+func newLongTurns(s *scene, n int) *longTurns {
+	l := &longTurns{s: s, ended: make(chan struct{}), asked: map[int64]int{}, hit: map[int64]int{}}
+	for i := range n {
+		l.chats = append(l.chats, int64(10+i))
+	}
+	return l
+}
+
+// long is how many seconds a chat's n-th /slow takes, each a number of its own.
+func long(n int) string { return fmt.Sprintf("0.%03d", 700+n) }
+
+func (l *longTurns) start(ctx context.Context) {
+	for _, chat := range l.chats {
+		l.group.Go(func() {
+			for n := 1; ; n++ {
+				select {
+				case <-l.ended:
+					return
+				default:
+				}
+				l.mu.Lock()
+				l.asked[chat] = n
+				l.mu.Unlock()
+				for _, text := range []string{"/slow " + long(n), "/count"} {
+					if err := l.s.Say(ctx, l.s.URLs(), chat, text); err != nil {
+						return
+					}
+				}
+				if err := l.s.AwaitText(ctx, chat, fmt.Sprintf("count: %d", n)); err != nil {
+					return // which what the chat got will tell
+				}
+			}
+		})
+	}
+}
+
+// holder finds a worker that says it is running one of the long turns, and one
+// that was not killed before: a record that kills its process again and again is
+// set aside, and rightly so.
+func (l *longTurns) holder(ctx context.Context) *fleet.Replica {
+	give, cancel := context.WithTimeout(ctx, 900*time.Millisecond)
+	defer cancel()
+	for {
+		for _, w := range l.s.Workers {
+			if status, err := w.Status(give); err == nil && l.fresh(status) {
+				return w
+			}
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-give.Done():
+			return nil
+		}
+	}
+}
+
+// fresh reports whether a worker runs long turns, none of which was killed before.
+func (l *longTurns) fresh(status fleet.Status) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	any := false
+	for _, lane := range status.Lanes {
+		chat, err := strconv.ParseInt(strings.TrimPrefix(lane.Chat, "telegram/"), 10, 64)
+		if err != nil || !slices.Contains(l.chats, chat) || lane.Phase != "running" {
+			continue
+		}
+		if l.hit[chat] == l.asked[chat] {
+			return false
+		}
+		any = true
+	}
+	return any
+}
+
+// interrupted reports whether a process that was just killed had begun a long turn
+// and not ended it, as the platform saw it: it had said that it works, and not
+// that it is done.
+func (l *longTurns) interrupted(process string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	any := false
+	for _, chat := range l.chats {
+		by := ""
+		for _, c := range l.s.Calls() {
+			if c.Chat == strconv.FormatInt(chat, 10) {
+				by = ""
+				if c.Text == eager {
+					by = c.By
+				}
+			}
+		}
+		if by == process {
+			l.hit[chat] = l.asked[chat]
+			any = true
+		}
+	}
+	return any
+}
+
+// stop waits for the turns that were asked for and returns what the chats are to
+// have got, with the eager sends numbered.
+func (l *longTurns) stop() map[string][]string {
+	close(l.ended)
+	l.group.Wait()
+	want := map[string][]string{}
+	for _, chat := range l.chats {
+		var texts []string
+		for n := range l.asked[chat] {
+			texts = append(texts, fmt.Sprintf("%s, %d ended", eager, n), "done after "+long(n+1)+"s", fmt.Sprintf("count: %d", n+1))
+		}
+		want[strconv.FormatInt(chat, 10)] = texts
+	}
+	return want
+}
