@@ -56,7 +56,8 @@ type Config struct {
 	Settings config.Config
 	// Inside connects to a NATS server in this process; nil goes by the settings.
 	Inside nats.InProcessConnProvider
-	// Linger is how long webhooks are still taken after Run was told to stop.
+	// Linger is how long webhooks are still taken after Run was told to stop, part
+	// of the settings' Drain.
 	Linger  time.Duration
 	Version string
 	Log     *slog.Logger // defaults to discarding
@@ -142,7 +143,7 @@ func (in *Ingress) prepare(ctx context.Context) error {
 
 // close stops listening and waits for the requests in hand.
 func (in *Ingress) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, in.cfg.Settings.Drain)
+	ctx, cancel := context.WithTimeout(ctx, in.cfg.Settings.Drain-in.cfg.Linger)
 	defer cancel()
 	if err := in.server.Shutdown(ctx); err != nil {
 		in.cfg.Log.Warn("requests were cut off", "err", err)
