@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -186,12 +187,16 @@ func (c *chain) payFirst(ctx context.Context, d *debt) error {
 			c.paid(ctx, ack.Seq)
 			return nil
 		}
-		if errors.Is(err, botmesh.ErrConflict) || errors.Is(err, botmesh.ErrUnknown) {
+		level := slog.LevelDebug
+		switch {
+		case errors.Is(err, botmesh.ErrConflict), errors.Is(err, botmesh.ErrUnknown):
 			if settled, err := c.settle(ctx, d); settled {
 				return err
 			}
+		case !errors.Is(err, botmesh.ErrRefused):
+			level = slog.LevelError // it will not get better by itself
 		}
-		c.o.cfg.Logger.DebugContext(ctx, "chain entry not written yet", "chat", c.chat.String(), "kind", d.Kind, "err", err)
+		c.o.cfg.Logger.Log(ctx, level, "chain entry not written yet", "chat", c.chat.String(), "kind", d.Kind, "err", err)
 		wait(ctx)
 	}
 }
@@ -213,7 +218,7 @@ func (c *chain) settle(ctx context.Context, d *debt) (bool, error) {
 	}
 	for _, lost := range c.owed {
 		if lost.Receipt != nil {
-			c.o.cfg.Logger.WarnContext(ctx, "receipt refused, the chain is another's", "chat", c.chat.String(), "part", lost.Receipt.Part)
+			c.o.cfg.Logger.WarnContext(ctx, "receipt not confirmed, the chain is another's", "chat", c.chat.String(), "part", lost.Receipt.Part)
 		}
 	}
 	c.owed, c.known = nil, false

@@ -17,6 +17,21 @@
 // The usual cost of a letter is one append, one claim and one receipt, and no
 // read.
 //
+// What a crash at each point leaves:
+//
+//   - before the append: the letter is in the checkpoint, and whoever flushes it
+//     appends it.
+//   - after the append, before the claim: the next holder of the chat's turn finds
+//     that the chain is behind the last letter, and delivers.
+//   - after the claim: the next owner waits for [Config].Hold from when it first saw
+//     the claim. The part that the dead one may have called is in doubt, and the next
+//     one too, which it may have called while the receipt was on its way.
+//   - after a free entry, the last receipt of a backlog or a part that is put off:
+//     nothing. The next owner claims at once.
+//
+// A claim, a receipt or a letter whose answer was lost is settled by reading, and
+// while it is not there by writing the same bytes in the same place again.
+//
 // What belongs here: letters, the chain, calls, retries, receipts. When a letter
 // is written belongs to the dispatcher, what a platform understands to its
 // provider.

@@ -1,12 +1,8 @@
 package outbox
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"flag"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -60,6 +56,9 @@ func TestSimulation(t *testing.T) {
 				}
 			}
 			t.Logf("%+v", sum)
+			if n >= 20 {
+				k.wantNotVacuous(t, sum)
+			}
 		})
 	}
 }
@@ -72,6 +71,20 @@ type simKind struct {
 	refusals bool // the platform says no now and then
 	hold     bool // the policy
 	alone    bool // one process at a time, as under a turn
+}
+
+// wantNotVacuous fails if what may happen did not.
+func (k simKind) wantNotVacuous(t *testing.T, sum simSum) {
+	for what, missing := range map[string]bool{
+		"a part in doubt":  (k.faults || k.kills || k.pauses) && sum.doubts == 0,
+		"a second copy":    (k.faults || k.kills || k.pauses) && !k.hold && sum.extra == 0,
+		"a part held":      k.hold && sum.held == 0,
+		"a part set aside": k.refusals && sum.dead == 0,
+	} {
+		if missing {
+			t.Errorf("got no schedule with %s, want one", what)
+		}
+	}
 }
 
 const simLetters = 12
@@ -99,25 +112,12 @@ type simCall struct {
 	of    *simProcess
 	key   string // orders calls that came in the same moment
 	since time.Time
-	go_   chan fate
+	tell  chan fate
 }
 
 type simLate struct {
 	at time.Time
 	do func()
-}
-
-// simProcess is one incarnation.
-type simProcess struct {
-	*Outbox
-	s      *sim
-	name   string
-	ctx    context.Context
-	cancel context.CancelFunc
-	rng    *rand.Rand
-	dead   bool
-	paused time.Time // until then
-	faults int       // how many befell it
 }
 
 func newSim(t *testing.T, k simKind, seed uint64) *sim {
@@ -192,57 +192,10 @@ func (s *sim) endLocked(p *simProcess) {
 	s.alive = slices.DeleteFunc(s.alive, func(q *simProcess) bool { return q == p })
 	s.waiting = slices.DeleteFunc(s.waiting, func(c *simCall) bool {
 		if c.of == p {
-			c.go_ <- []fate{drop, lose}[s.rng.IntN(2)]
+			c.tell <- []fate{drop, lose}[s.rng.IntN(2)]
 		}
 		return c.of == p
 	})
-}
-
-// work is what the dispatcher does under a turn, whoever has it.
-func (p *simProcess) work() {
-	for p.ctx.Err() == nil {
-		d := p.Deliver(p.ctx, chatA)
-		ctx, cancel := context.WithTimeout(p.ctx, time.Duration(1+p.rng.IntN(40))*time.Second)
-		for range p.rng.IntN(4) {
-			p.post(ctx, d)
-		}
-		if tail, err := p.Last(ctx, chatA); err == nil {
-			_, _ = d.Wait(ctx, tail.Seq)
-		}
-		cancel()
-		end := time.Minute
-		if p.rng.IntN(4) == 0 {
-			end = time.Duration(p.rng.IntN(1000)) * time.Millisecond
-		}
-		ctx, cancel = context.WithTimeout(p.ctx, end)
-		_, _ = d.Close(ctx)
-		cancel()
-		_ = sleep(p.ctx, time.Duration(p.rng.IntN(2000))*time.Millisecond)
-	}
-}
-
-// post appends the chat's next letter, if there is one, behind what is there.
-func (p *simProcess) post(ctx context.Context, d *Delivery) {
-	tail, err := p.Last(ctx, chatA)
-	if err != nil {
-		return
-	}
-	_, last, _ := cutLast(tail.ID, ".")
-	n, _ := strconv.Atoi(last)
-	if n++; n > simLetters {
-		return
-	}
-	var sends []botmesh.Send
-	for i := range 1 + (int(p.s.seed)+n)%3 {
-		sends = append(sends, botmesh.Send{Text: fmt.Sprintf("%d/%d", n, i)})
-	}
-	l, err := p.Letter(botmesh.LetterID(chatA, "j", uint64(n)), chatA, sends, time.Now(), nil)
-	if err != nil {
-		p.s.Error(err)
-	}
-	if seq, err := p.Append(ctx, l, tail.Seq); err == nil {
-		d.Put(seq, l)
-	}
 }
 
 // step lets one thing happen.
@@ -281,7 +234,7 @@ func (s *sim) step() {
 	f := s.fateOf(c)
 	s.logf("%s %s: %d", c.of.name, c.key, f)
 	s.mu.Unlock()
-	c.go_ <- f
+	c.tell <- f
 }
 
 // misfortuneLocked now and then freezes a process, or kills one and starts another.
@@ -344,309 +297,8 @@ func (s *sim) fateOf(c *simCall) fate {
 	return f
 }
 
-// wait parks a call until the scheduler lets it go.
-func (p *simProcess) wait(ctx context.Context, key string) fate {
-	s := p.s
-	s.mu.Lock()
-	if p.dead {
-		s.mu.Unlock()
-		return drop
-	}
-	c := &simCall{of: p, key: key, since: time.Now(), go_: make(chan fate, 1)}
-	s.waiting = append(s.waiting, c)
-	s.mu.Unlock()
-	select {
-	case f := <-c.go_:
-		return f
-	case <-ctx.Done():
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting = slices.DeleteFunc(s.waiting, func(w *simCall) bool { return w == c })
-	select {
-	case f := <-c.go_:
-		return f
-	default:
-		p.faults++
-		return drop
-	}
-}
-
 func (s *sim) logf(format string, args ...any) {
 	if *seed > 0 {
 		s.Logf("%s "+format, append([]any{time.Now().Format("04:05.000")}, args...)...)
 	}
-}
-
-// simLine is a process's way to the server.
-type simLine struct {
-	*jet.MemoryStream
-	p *simProcess
-}
-
-func (l simLine) Publish(ctx context.Context, p jet.Publish) (jet.Ack, error) {
-	do := func() (jet.Ack, error) {
-		ack, err := l.MemoryStream.Publish(context.Background(), p)
-		if err == nil {
-			l.p.s.check.stored(l.p, ack.Seq, p)
-		}
-		return ack, err
-	}
-	switch f := l.p.wait(ctx, "publish "+p.Subject+string(p.Data)); f {
-	case refuse:
-		return jet.Ack{}, botmesh.ErrRefused
-	case lie:
-		return jet.Ack{}, botmesh.ErrConflict
-	case drop:
-		return jet.Ack{}, botmesh.ErrUnknown
-	case late:
-		s := l.p.s
-		s.mu.Lock()
-		s.late = append(s.late, simLate{time.Now().Add(time.Duration(s.rng.IntN(30)) * time.Second), func() { _, _ = do() }})
-		slices.SortStableFunc(s.late, func(a, b simLate) int { return a.at.Compare(b.at) })
-		s.mu.Unlock()
-		return jet.Ack{}, botmesh.ErrUnknown
-	case lose:
-		_, _ = do()
-		return jet.Ack{}, botmesh.ErrUnknown
-	}
-	ack, err := do()
-	l.p.wait(ctx, "answer "+p.Subject+string(p.Data)) // its process may be frozen when it comes
-	return ack, err
-}
-
-func (l simLine) Last(ctx context.Context, subject string) (jet.Stored, error) {
-	if l.p.wait(ctx, "last "+subject) != pass {
-		return jet.Stored{}, botmesh.ErrRefused
-	}
-	return l.MemoryStream.Last(context.Background(), subject)
-}
-
-func (l simLine) Next(ctx context.Context, subject string, from uint64) (jet.Stored, error) {
-	if l.p.wait(ctx, "next "+subject) != pass {
-		return jet.Stored{}, botmesh.ErrRefused
-	}
-	return l.MemoryStream.Next(context.Background(), subject, from)
-}
-
-func (p *simProcess) ID() string                               { return "test" }
-func (p *simProcess) Split(s botmesh.Send) []botmesh.Send      { return []botmesh.Send{s} }
-func (p *simProcess) setAside(context.Context, DeadSend) error { return nil }
-
-// Call is the platform.
-func (p *simProcess) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
-	id := p.s.check.begin(p, c.Part)
-	switch f := p.wait(ctx, "call "+c.Part); f {
-	case drop:
-		return provider.Sent{}, errors.New("timeout")
-	case later:
-		return provider.Sent{}, provider.Retry(errors.New("busy"), 0)
-	case never:
-		return provider.Sent{}, provider.Permanent(errors.New("no"))
-	case lose:
-		p.s.check.took(id)
-		return provider.Sent{}, errors.New("timeout")
-	}
-	p.s.check.took(id)
-	return provider.Sent{MessageID: "m"}, nil
-}
-
-// simLog counts the doubts that are reported.
-type simLog struct {
-	slog.Handler
-	check *simCheck
-}
-
-func (l simLog) Enabled(context.Context, slog.Level) bool { return true }
-
-func (l simLog) Handle(_ context.Context, r slog.Record) error {
-	r.Attrs(func(a slog.Attr) bool {
-		if r.Message == "parts in doubt" && a.Key == "parts" {
-			l.check.doubted(int(a.Value.Int64()))
-		}
-		return true
-	})
-	return nil
-}
-
-// simCheck is what must be true of the calls and the chain.
-type simCheck struct {
-	s        *sim
-	mu       sync.Mutex
-	calls    []*simMade
-	taken    []*simMade
-	tail     uint64 // the last letter of all, once it is there
-	last     link
-	at       time.Time
-	receipts map[string]botmesh.Receipt
-	doubts   int
-	entries  int
-}
-
-// simMade is a call of a part.
-type simMade struct {
-	by      *simProcess
-	part    string
-	faults  int // that had befallen its process when it began
-	pauses  time.Time
-	written bool // what came of it is in the chain
-}
-
-func (c *simCheck) fail(format string, args ...any) {
-	c.s.Errorf("seed %d: "+format, append([]any{c.s.seed}, args...)...)
-}
-
-func (c *simCheck) doubted(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.doubts += n
-}
-
-func (c *simCheck) begin(p *simProcess, part string) *simMade {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last.By == p.name && time.Now().Before(c.last.NotBefore) {
-		c.fail("%s calls %s before %v", p.name, part, c.last.NotBefore)
-	}
-	m := &simMade{by: p, part: part, faults: p.faults}
-	c.calls = append(c.calls, m)
-	return m
-}
-
-func (c *simCheck) took(m *simMade) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.taken = append(c.taken, m)
-}
-
-// done reports whether the last letter is there and settled.
-func (c *simCheck) done() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tail > 0 && c.last.Through == c.tail
-}
-
-// stored looks at an entry against the one before it.
-func (c *simCheck) stored(p *simProcess, seq uint64, m jet.Publish) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !strings.HasPrefix(m.Subject, familyReceipt) {
-		if strings.HasSuffix(m.Header.Get(headerID), "."+strconv.Itoa(simLetters)) {
-			c.tail = seq
-		}
-		return
-	}
-	e := link{seq: seq}
-	if err := json.Unmarshal(m.Data, &e.entry); err != nil {
-		c.fail("entry %d: %v", seq, err)
-	}
-	prev, now := c.last, time.Now()
-	c.s.logf("chain %d %s %s free=%v %+v", seq, e.By, e.Kind, e.Free, e.position)
-	owns := prev.By == e.By && !prev.Free
-	switch {
-	case e.Through < prev.Through || e.Through == prev.Through && e.Parts < prev.Parts:
-		c.fail("entry %d goes back from %+v to %+v", seq, prev.position, e.position)
-	case e.Kind != kindClaim && !owns:
-		c.fail("entry %d, %s by %s, follows one by %s", seq, e.Kind, e.By, prev.By)
-	case e.Kind == kindClaim && prev.seq > 0 && !prev.Free && prev.By != e.By && now.Sub(c.at) < hold:
-		c.fail("%s claims from %s after %v", e.By, prev.By, now.Sub(c.at))
-	case e.Kind == kindClaim && now.Before(prev.NotBefore):
-		c.fail("%s claims before %v", e.By, prev.NotBefore)
-	}
-	if r := e.Receipt; r != nil {
-		if _, twice := c.receipts[r.Part]; twice {
-			c.fail("part %s has two receipts", r.Part)
-		}
-		c.receipts[r.Part] = *r
-	}
-	if e.Receipt != nil || e.Kind == kindRetry {
-		for _, m := range slices.Backward(c.calls) {
-			if m.by == p && !m.written && (e.Receipt == nil || m.part == e.Receipt.Part) {
-				m.written = true
-				break
-			}
-		}
-	}
-	c.last, c.at = e, now
-	c.entries++
-}
-
-// comparePlaces orders ids of parts.
-func comparePlaces(a, b string) int {
-	place := func(part string) (letter, send int) {
-		_, err := fmt.Sscanf(part, "test.a/j.%d/%d.0", &letter, &send)
-		if err != nil {
-			panic(err)
-		}
-		return letter, send
-	}
-	la, sa := place(a)
-	lb, sb := place(b)
-	return cmp.Or(cmp.Compare(la, lb), cmp.Compare(sa, sb))
-}
-
-// simSum is how much happened.
-type simSum struct{ letters, parts, entries, calls, doubts, extra, held, dead int }
-
-func (s *simSum) add(o simSum) {
-	s.letters += o.letters
-	s.parts += o.parts
-	s.entries += o.entries
-	s.calls += o.calls
-	s.doubts += o.doubts
-	s.extra += o.extra
-	s.held += o.held
-	s.dead += o.dead
-}
-
-// end looks at the whole.
-func (c *simCheck) end() (sum simSum) {
-	s := c.s
-	if s.Failed() {
-		return sum
-	}
-	if c.tail == 0 || c.last.Through != c.tail {
-		c.fail("all is settled up to %d, want %d", c.last.Through, c.tail)
-	}
-	copies, first := map[string]int{}, []string(nil)
-	for _, m := range c.taken {
-		if copies[m.part]++; copies[m.part] == 1 {
-			first = append(first, m.part)
-		}
-		if !m.written && m.by.faults == m.faults {
-			c.fail("%s called %s, no fault befell it, and no receipt says so", m.by.name, m.part)
-		}
-	}
-	if !slices.IsSortedFunc(first, comparePlaces) && !s.pauses {
-		c.fail("order: got %v", first)
-	}
-	extra := 0
-	for part, r := range c.receipts {
-		n := copies[part]
-		switch r.Result {
-		case botmesh.ResultHeld:
-			sum.held++
-		case botmesh.ResultPermanent:
-			sum.dead++
-		}
-		switch {
-		case r.Result == botmesh.ResultDelivered && n == 0:
-			c.fail("part %s is delivered, and the platform has it not", part)
-		case n > 1 && s.hold:
-			c.fail("part %s was held and taken %d times", part, n)
-		case n > 1 && !r.InDoubt:
-			c.fail("part %s was taken %d times, and its receipt is in no doubt", part, n)
-		}
-		extra += max(n-1, 0)
-	}
-	if extra > c.doubts {
-		c.fail("%d copies too many, %d parts counted in doubt", extra, c.doubts)
-	}
-	if !s.faults && !s.kills && !s.pauses && (c.doubts > 0 || extra > 0) {
-		c.fail("%d parts in doubt without a fault", c.doubts)
-	}
-	letters, _ := s.stream.Range(context.Background(), subjectOf(familyLetter, "b", chatA), 0, 100)
-	sum.letters, sum.parts, sum.entries, sum.calls = len(letters), len(c.receipts), c.entries, len(c.calls)
-	sum.doubts, sum.extra = c.doubts, extra
-	return sum
 }
