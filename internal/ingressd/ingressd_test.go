@@ -48,6 +48,18 @@ func start(t *testing.T, cfg Config) (in *Ingress, stop func(), ended <-chan err
 	return in, cancel, done
 }
 
+// ready waits until the ingress is ready and all streams are there: a server that
+// stops while it makes one leaves goroutines behind.
+func ready(t *testing.T, in *Ingress) {
+	t.Helper()
+	natstest.Until(t, "ready", func() bool { return in.Ready(t.Context()) == nil })
+	s := in.cfg.Settings
+	s.Streams = "create"
+	if err := engine.Prepare(t.Context(), in.conn, s, in.cfg.Log); err != nil {
+		t.Fatal(err)
+	}
+}
+
 var client = http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func do(t *testing.T, method, url, body string, header http.Header) *http.Response {
@@ -86,7 +98,7 @@ func TestTrustPublishesWithoutLooking(t *testing.T) {
 	if err := engine.Prepare(t.Context(), in.conn, settings(t), in.cfg.Log); err != nil { // somebody else makes them
 		t.Fatal(err)
 	}
-	natstest.Until(t, "ready", func() bool { return in.Ready(t.Context()) == nil })
+	ready(t, in)
 	if got := post(t, in); got != http.StatusOK {
 		t.Errorf("got %d, want 200", got)
 	}
@@ -116,7 +128,7 @@ func TestRunEndsWhenTheStreamsDiffer(t *testing.T) {
 	t.Parallel()
 	s := settings(t, "BOTMESH_NATS_URL="+natstest.Start(t))
 	first, stop, ended := start(t, Config{Settings: s})
-	natstest.Until(t, "ready", func() bool { return first.Ready(t.Context()) == nil })
+	ready(t, first)
 	stop()
 	<-ended
 	s.Retention /= 2
@@ -134,7 +146,7 @@ func TestRunEndsWhenTheStreamsDiffer(t *testing.T) {
 func TestWebhooksAreTakenWhileItLingers(t *testing.T) {
 	t.Parallel()
 	in, stop, ended := start(t, Config{Settings: settings(t, "BOTMESH_NATS_URL="+natstest.Start(t)), Linger: 3 * time.Second})
-	natstest.Until(t, "ready", func() bool { return in.Ready(t.Context()) == nil })
+	ready(t, in)
 	stop()
 	if got := post(t, in); got != http.StatusOK {
 		t.Errorf("got %d, want 200", got)
@@ -151,7 +163,7 @@ func TestWebhooksAreTakenWhileItLingers(t *testing.T) {
 func TestOpenPagesEndWithTheDrain(t *testing.T) {
 	t.Parallel()
 	in, stop, ended := start(t, Config{Settings: settings(t, "BOTMESH_NATS_URL="+natstest.Start(t), "BOTMESH_WEBCHAT_SECRET=0123456789abcdef", "BOTMESH_DRAIN=30s")})
-	natstest.Until(t, "ready", func() bool { return in.Ready(t.Context()) == nil })
+	ready(t, in)
 	base := "http://" + in.Addr()
 	session := do(t, http.MethodPost, base+"/webchat/session", "", http.Header{"Origin": {base}})
 	session.Body.Close()
