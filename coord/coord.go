@@ -101,16 +101,16 @@ type Turn interface {
 	// live ticket is granted and woken. Zero passes nothing. It is called once.
 	//
 	// It returns a *botmesh.LeaseLostError if the turn was lost before: another
-	// may hold it, and nothing was passed. With botmesh.ErrUnknown no answer came:
-	// the release is repeated in the background until it is done or the lease has
-	// run out.
+	// may hold it, and nothing was passed. After botmesh.ErrUnknown or ErrRefused
+	// it is repeated in the background until it is done or the lease has run out.
 	Release(ctx context.Context, passed uint64) error
 }
 
 // Previous is the holder of a turn before this one.
 type Previous struct {
 	// Incarnation of the previous holder, empty when unknown: the key is new, was
-	// idle for long, or the coordinator lost its memory.
+	// idle for long, or the coordinator lost its memory. A turn that came too late
+	// for its Take, and so was never used, has no holder.
 	Incarnation string
 	// Released says that it gave the turn up itself. False with an incarnation
 	// means that its lease ran out: it died, froze, or lost the coordinator.

@@ -17,3 +17,6 @@ func (c *Coordinator) Crash() {
 	c.push.close()
 	c.loops.Wait()
 }
+
+// Listens reports whether a push would wake a waiter.
+func (c *Coordinator) Listens() bool { return c.push.live() }

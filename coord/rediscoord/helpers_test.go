@@ -93,6 +93,19 @@ func queue(t testing.TB, c coord.Coordinator, look *redis.Client, r coord.Reques
 	return result
 }
 
+// subscribed waits until a coordinator's wake-ups are listened to.
+func subscribed(t testing.TB, look *redis.Client, c *rediscoord.Coordinator) {
+	t.Helper()
+	channel := "botmesh:wake:" + c.Incarnation()
+	eventually(t, "the subscription is there", func() bool {
+		n, err := look.PubSubNumSub(t.Context(), channel).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n[channel] == 1 && c.Listens()
+	})
+}
+
 func granted(t testing.TB, result <-chan outcome) coord.Turn {
 	t.Helper()
 	select {

@@ -7,6 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/botmesh-go/botmesh/internal/redistest"
 )
 
 var header = regexp.MustCompile(`(?s)^-- (\w+): [^\n]+\n-- KEYS  (.+?)\n-- ARGV  (.+?)\n-- GIVES ([^\n]+)\n[^-]`)
@@ -64,3 +69,35 @@ func highest(pattern, text string) int {
 
 // told counts the numbered names of a header line.
 func told(line string) int { return highest(`(?:^|   )(\d+) \w`, line) }
+
+// A renewal that comes late finds its lease run out: it revives nothing, and wakes
+// who is next.
+func TestRenewLate(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client(t)
+	calls := &caller{client: client, timeout: 10 * time.Second}
+	past := strconv.FormatInt(time.Now().Add(-time.Millisecond).UnixMilli(), 10)
+	future := strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)
+	for name, test := range map[string]struct {
+		line   []any
+		reply  reply
+		holder string
+	}{
+		"alone":          {nil, reply{int64(0), int64(0)}, ""},
+		"another waits":  {[]any{"t:b/00/1", "2 1 2 0 " + future + " 3600000"}, reply{int64(0), int64(1)}, "b/00/1"},
+		"the dead waits": {[]any{"t:b/00/1", "2 1 2 0 " + past + " 3600000"}, reply{int64(0), int64(0)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fields := append([]any{"fence", "7", "holder", "a/00/1", "until", past, "lease", "1000"}, test.line...)
+			client.HSet(t.Context(), name, fields...)
+			got, err := calls.start(renewScript, name, "a/00/1", "wake:", 1000, 1000, 1000).wait(t.Context())
+			if diff := cmp.Diff(test.reply, got); diff != "" || err != nil {
+				t.Errorf("reply (-want +got), %v:\n%s", err, diff)
+			}
+			after := client.HGetAll(t.Context(), name).Val()
+			if after["holder"] != test.holder || after["before"] != "a/00" || after["clean"] != "0" {
+				t.Errorf("got %v, want holder %q, before a/00, not clean", after, test.holder)
+			}
+		})
+	}
+}

@@ -21,6 +21,7 @@ type ticket struct {
 	place uint64
 	floor uint64
 	wake  chan any // a grant or a *coord.PassedError, pushed
+	asked bool     // Redis may know it
 	doubt bool     // a call had no answer, and may yet put the ticket in line
 }
 
@@ -97,6 +98,7 @@ func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*tu
 		}
 	}
 	var seen lease.Instant // before the last call that Redis answered
+	var failed error       // what became of the last call, if it failed
 	for pause := minPoll; ; {
 		if err := c.refusal(); err != nil {
 			return nil, err
@@ -106,6 +108,7 @@ func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*tu
 		default:
 		}
 		sent, changed := lease.Now(), c.push.watch()
+		t.asked = true
 		answer, err := c.call(ctx, t)
 		switch {
 		case answer.granted:
@@ -133,8 +136,9 @@ func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*tu
 			return nil, pushed
 		}
 		if ctx.Err() != nil {
-			return nil, ended(ctx, err)
+			return nil, ended(ctx, failed)
 		}
+		failed = err
 	}
 }
 
@@ -159,11 +163,11 @@ func await(ctx context.Context, t *ticket, changed <-chan struct{}, look time.Du
 	return nil
 }
 
-// ended says why a wait ended, and what Redis answered last if it failed.
-func ended(ctx context.Context, last error) error {
+// ended says why a wait ended, and how Redis failed before if it did.
+func ended(ctx context.Context, failed error) error {
 	err := context.Cause(ctx)
-	if last != nil && errors.Is(err, botmesh.ErrCoordinationUnavailable) && !errors.Is(last, context.Canceled) {
-		return fmt.Errorf("%w: %w", err, last)
+	if failed != nil && errors.Is(err, botmesh.ErrCoordinationUnavailable) {
+		return fmt.Errorf("%w: %v", err, failed)
 	}
 	return err
 }
@@ -206,10 +210,10 @@ func (c *Coordinator) withdraw(t *ticket, why error) {
 	crashed := c.crashed
 	c.mu.Unlock()
 	var passed *coord.PassedError
-	if errors.As(why, &passed) && !t.doubt || crashed {
-		return // Redis has dropped it, or a dead process withdraws nothing
+	if errors.As(why, &passed) && !t.doubt || !t.asked || crashed {
+		return // Redis has dropped it or never saw it, or this process plays dead
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), min(c.calls.timeout, time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), c.calls.timeout)
 	defer cancel()
 	c.giveBack(ctx, repair{key: c.names.turn(t.key), ticket: t.id}, t.doubt)
 }
