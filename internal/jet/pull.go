@@ -62,7 +62,8 @@ func (r pullRequest) silence(timeout time.Duration) time.Duration {
 }
 
 // Pull makes one request to the server. Messages that come after ctx ended are
-// given back, so that another replica gets them at once.
+// given back, so that another replica gets them soon; leaving takes a fraction of a
+// second.
 func (c *consumer) Pull(ctx context.Context, limit int, wait time.Duration, each func(Delivery)) error {
 	c.remember(ctx)
 	end := time.Now().Add(wait)
@@ -182,22 +183,48 @@ func (c *consumer) keep(p *puller) {
 	c.pullers = append(c.pullers, p)
 }
 
+// How a pull request is left that the server may still answer. A message that it
+// sends while the subscription ends waits for its acknowledgement wait; so one is
+// left only when nothing came for leaveQuiet, after leaveWithin at the latest. What
+// comes meanwhile is given back for when that is over, lest the same request takes
+// it again.
+const (
+	leaveQuiet  = 50 * time.Millisecond
+	leaveWithin = 200 * time.Millisecond
+	leaveNak    = `-NAK {"delay": 250000000}`
+)
+
 // abandon ends a subscription whose request may still be open at the server, and
 // gives back the messages that were on their way.
 func (c *consumer) abandon(p *puller) {
 	nc := c.stream.conn.nc
+	giveBack := func(m *nats.Msg) {
+		if m.Subject != p.inbox {
+			_ = nc.Publish(m.Reply, []byte(leaveNak))
+		}
+	}
+	over := time.NewTimer(leaveWithin)
+	defer over.Stop()
+	for busy := nc.IsConnected(); busy; {
+		select {
+		case m := <-p.msgs:
+			giveBack(m)
+		case <-time.After(leaveQuiet):
+			busy = false
+		case <-over.C:
+			busy = false
+		}
+	}
 	if err := p.sub.Drain(); err != nil {
 		return // closed
 	}
-	// All that the server sent before it read the end of the subscription comes
+	// All that this server sent before it read the end of the subscription comes
 	// before the answer to this flush.
 	_ = nc.FlushTimeout(c.stream.conn.cfg.Timeout / 4)
 	for {
 		select {
 		case m := <-p.msgs:
-			if m.Subject != p.inbox {
-				_ = nc.Publish(m.Reply, []byte("-NAK"))
-			}
+			giveBack(m)
 		default:
 			return
 		}
