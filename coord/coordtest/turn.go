@@ -42,7 +42,7 @@ func testRenewal(t *testing.T, f Fleet) {
 	turn := take(t, a, coord.Request{Key: "k"})
 	waits := queue(t.Context(), t, b, coord.Request{Key: "k"})
 	select {
-	case <-time.After(5 * f.Lease / 2):
+	case <-time.After(3 * f.Lease / 2):
 	case got := <-waits:
 		t.Fatalf("granted beside a renewed turn: %+v", got)
 	case <-turn.Context().Done():

@@ -99,7 +99,7 @@ func (c *Coordinator) renew(each func(*turn)) {
 func (c *Coordinator) lost(t *turn) {
 	var why *botmesh.LeaseLostError
 	if c.drop(t.id) && errors.As(t.lease.Err(), &why) && why.Reason != botmesh.LossReleased {
-		c.cfg.Logger.Warn("turn lost", "chat", t.key, "fence", t.fence, "reason", string(why.Reason))
+		c.cfg.Logger.Warn("turn lost", "key", t.key, "fence", t.fence, "reason", string(why.Reason))
 	}
 }
 
