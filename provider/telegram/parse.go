@@ -41,7 +41,9 @@ func (r *Receiver) Parse(_ http.Header, body []byte) ([]botmesh.Record, error) {
 	for i := range recs {
 		rec := &recs[i]
 		rec.ID = prefix + rec.ID
-		rec.Raw = body
+		if i == 0 { // once: of many records each would be stored with all of it
+			rec.Raw = body
+		}
 		if rec.Chat.Provider == "" {
 			rec.Chat = botmesh.ChatKey{Provider: r.id, Chat: "-"}
 		}
@@ -129,8 +131,13 @@ func (r *Receiver) edit(m *message) botmesh.Record {
 	return rec
 }
 
+// maxDeleted bounds the deletions of one update that get a record each: they are
+// stored one after the other, in the time that a webhook has.
+const maxDeleted = 256
+
+// deleted makes an event of an update without messages, or with too many.
 func (r *Receiver) deleted(d *deletedMessages) []botmesh.Record {
-	if len(d.IDs) == 0 {
+	if len(d.IDs) == 0 || len(d.IDs) > maxDeleted {
 		return one(botmesh.Record{Type: botmesh.TypeEvent, Chat: r.key(d.Chat, address{business: d.Business}, "")})
 	}
 	recs := make([]botmesh.Record, len(d.IDs))

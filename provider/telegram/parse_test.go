@@ -130,6 +130,24 @@ func TestParseDetails(t *testing.T) {
 			t.Errorf("got %+v, want one deletion for each message", recs)
 		}
 	})
+	t.Run("ManyDeletedMessagesStayBounded", func(t *testing.T) { // SPEC: X2
+		t.Parallel()
+		of := func(n int) []botmesh.Record {
+			ids := strings.TrimSuffix(strings.Repeat("7,", n), ",")
+			return parse(t, `{"update_id":1,"deleted_business_messages":{"business_connection_id":"c","chat":{"id":7,"type":"private"},"message_ids":[`+ids+`]}}`)
+		}
+		size := 0
+		few := of(256)
+		for _, r := range few {
+			size += len(r.Raw)
+		}
+		if len(few) != 256 || size == 0 || size > 2000 {
+			t.Errorf("256 deletions: got %d records with %d bytes of what was sent, want 256 with one copy of it", len(few), size)
+		}
+		if many := of(20000); len(many) != 1 || many[0].Type != botmesh.TypeEvent || len(many[0].Raw) == 0 || many[0].Chat != key("biz:c:7") {
+			t.Errorf("20000 deletions: got %d records, first %s of %s, want one event of the chat", len(many), many[0].Type, many[0].Chat)
+		}
+	})
 	t.Run("FirstMessageOfTopicIsNoReply", func(t *testing.T) {
 		t.Parallel()
 		m := parse(t, `{"update_id":1,"message":{"chat":{"id":7,"type":"private"},"message_thread_id":4,"is_topic_message":true,"reply_to_message":{"message_id":4},"text":"a"}}`)[0]
