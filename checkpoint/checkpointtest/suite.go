@@ -68,12 +68,17 @@ var nonces atomic.Uint64
 // nonce is unique to a write.
 func nonce() string { return "n" + strconv.FormatUint(nonces.Add(1), 10) }
 
-func load(t testing.TB, s checkpoint.Store, key string) checkpoint.Row {
+// load loads a row, from a store that may be without a leader just now.
+func load(t testing.TB, s checkpoint.Store, key string) (row checkpoint.Row) {
 	t.Helper()
-	row, err := s.Load(t.Context(), key)
-	if err != nil {
-		t.Fatalf("load %s: %v", key, err)
-	}
+	until(t, "the store to answer", func() bool {
+		var err error
+		row, err = s.Load(t.Context(), key)
+		if err != nil && !errors.Is(err, botmesh.ErrRefused) {
+			t.Fatalf("load %s: %v", key, err)
+		}
+		return err == nil
+	})
 	return row
 }
 
@@ -247,7 +252,7 @@ func expiry(t *testing.T, s checkpoint.Store) {
 func failed(t *testing.T, text string) bool { t.Error(text); return true }
 
 // until polls until ok, for half a minute at most.
-func until(t *testing.T, what string, ok func() bool) {
+func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
