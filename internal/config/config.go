@@ -11,7 +11,7 @@ type Config struct {
 
 	NATS            NATS          `key:"nats"`
 	Redis           Redis         `key:"redis"`
-	Store           URL           `key:"store" default:"nats" help:"checkpoint store: nats, redis://…, postgres://…, mysql://…, mongodb://…, sqlite:path"`
+	Store           URL           `key:"store" default:"nats" help:"checkpoint store; nats is the only one built in yet"`
 	Streams         string        `key:"streams" default:"create" oneof:"create verify trust" help:"what a start does about streams: create the absent ones, verify that all are there, or trust without looking"`
 	Replicas        int           `key:"replicas" default:"0" help:"copies of each stream; 0 means 1 on a single server and 3 on a cluster"`
 	Prefix          string        `key:"prefix" help:"begins every key in Redis; botmesh:<bot> if not set"`
@@ -49,7 +49,7 @@ type Telegram struct {
 	Token   Secret `key:"token" help:"bot token; workers need it to send"`
 	Secret  Secret `key:"secret" help:"secret token of the webhook; the ingress needs it to take messages"`
 	APIURL  URL    `key:"api_url" default:"https://api.telegram.org" help:"base address of Telegram's API"`
-	InDoubt string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Telegram may already have"`
+	InDoubt string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Telegram may already have: resend it, or hold it back"`
 }
 
 // Webchat is the web page that the ingress serves at /. It is on where Secret is set.
@@ -59,8 +59,8 @@ type Webchat struct {
 
 // Log is what the programs write about themselves.
 type Log struct {
-	Level  string `key:"level" default:"info" oneof:"debug info warn error" help:"what is logged"`
-	Format string `key:"format" default:"auto" oneof:"auto json text" help:"auto is text on a terminal and JSON elsewhere"`
+	Level  string `key:"level" default:"info" oneof:"debug info warn error" help:"what is logged: debug, info, warn or error"`
+	Format string `key:"format" default:"auto" oneof:"auto json text" help:"json, text, or auto: text on a terminal and JSON elsewhere"`
 }
 
 // reserved are the keys that are decided but have no effect in this build. Only
