@@ -30,7 +30,7 @@ func (a *app) withNATS(ctx context.Context, do func(context.Context, *jet.Conn, 
 	}
 	defer engine.Close(ctx, conn, silent)
 	if err := reach(ctx, conn); err != nil {
-		return fmt.Errorf("%s can not be reached: %w", loaded.NATS.URL, err)
+		return fmt.Errorf("%s can not be reached: %w (BOTMESH_NATS_URL chooses another)", loaded.NATS.URL, err)
 	}
 	return do(ctx, conn, loaded.Config)
 }
