@@ -122,7 +122,7 @@ func (l *lane) rewound(c chatCopy, n journal.Nudge) error {
 		return nil
 	}
 	l.d.log.ErrorContext(l.d.hard, "the journal went back behind the cursor: give it a new epoch",
-		"chat", l.key, "seq", n.Seq, "cursor", c.cp.Cursor)
+		"chat", l.chat, "seq", n.Seq, "cursor", c.cp.Cursor)
 	return &laterError{time.Now().Add(4 * l.d.cfg.Lease), "the journal went back"}
 }
 
@@ -202,11 +202,11 @@ func (l *lane) post(ctx context.Context, c *chatCopy, letter botmesh.Letter) (ui
 			return 0, botmesh.ErrConflict
 		case l.aged(c.cp.Effects.At):
 			// Older than the outbox keeps letters: it was there, and went.
-			l.d.log.WarnContext(ctx, "effects are older than the outbox keeps letters, taken as flushed", "chat", l.key, "seq", c.cp.Cursor)
+			l.d.log.WarnContext(ctx, "effects are older than the outbox keeps letters, taken as flushed", "chat", l.chat, "seq", c.cp.Cursor)
 			return tail.Seq, nil
 		case tail.Seq != out && tail.Seq != 0:
 			telemetry.OutboxSurplus.Add(ctx, 1)
-			l.d.log.ErrorContext(ctx, "the outbox holds a letter that the checkpoint does not know", "chat", l.key, "seq", tail.Seq)
+			l.d.log.ErrorContext(ctx, "the outbox holds a letter that the checkpoint does not know", "chat", l.chat, "seq", tail.Seq)
 		}
 		expect = tail.Seq
 	}

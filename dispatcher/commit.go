@@ -31,7 +31,7 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, o botmesh.Outcome) e
 		if err != nil {
 			return &failedError{err}
 		}
-		next.Effects = letter
+		next.Effects, h.sent = letter, true
 	}
 	if err := h.failIfTooLarge(h.commit(ctx, next)); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (h *hold) setRecordAside(r botmesh.Record, tries int, cause error) error {
 	next.Effects = &checkpoint.Effects{At: time.Now(), Dead: &checkpoint.Dead{
 		Seq: r.Seq, Epoch: r.Epoch, Tries: tries, Error: shorten(cause.Error()),
 	}}
-	h.d.log.ErrorContext(h.ctx, "record set aside", "chat", h.key, "seq", r.Seq, "attempt", tries, "err", firstLine(cause))
+	h.d.log.ErrorContext(h.ctx, "record set aside", "chat", h.chat, "seq", r.Seq, "attempt", tries, "err", firstLine(cause))
 	if err := h.commit(h.ctx, next); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (h *hold) noteTry(r botmesh.Record, tries checkpoint.Tries, cause error) er
 	tries.N++
 	wait := h.d.cfg.Backoff << (tries.N - 1)
 	tries.NotBefore, tries.Error = time.Now().Add(wait), shorten(cause.Error())
-	h.d.log.WarnContext(h.ctx, "run failed, will be tried again", "chat", h.key, "seq", r.Seq, "attempt", tries.N, "after", wait, "err", firstLine(cause))
+	h.d.log.WarnContext(h.ctx, "run failed, will be tried again", "chat", h.chat, "seq", r.Seq, "attempt", tries.N, "after", wait, "err", firstLine(cause))
 	telemetry.TurnRetries.Add(h.ctx, 1)
 	next := h.cp
 	next.Tries, next.Effects = &tries, nil
@@ -177,7 +177,7 @@ func (h *hold) claim(r botmesh.Record) error {
 		if !alive {
 			tries.Deaths++
 			telemetry.Deaths.Add(h.ctx, 1)
-			h.d.log.WarnContext(h.ctx, "the last holder died during a turn", "chat", h.key, "seq", r.Seq, "owner", suspect)
+			h.d.log.WarnContext(h.ctx, "the last holder died during a turn", "chat", h.chat, "seq", r.Seq, "owner", suspect)
 		}
 	}
 	next := h.cp

@@ -38,6 +38,8 @@ type hold struct {
 	gone uint64
 	// claimed says that this turn needs no claim, or has made it.
 	claimed bool
+	// sent says that a record of this turn was answered.
+	sent bool
 	// yield says that others have waited long enough.
 	yield    bool
 	delivery *outbox.Delivery
@@ -71,7 +73,7 @@ func (h *hold) serve() error {
 		if errors.Is(err, botmesh.ErrConflict) && h.ctx.Err() == nil {
 			// Another replica wrote the checkpoint. Whoever still holds the turn goes
 			// on from what is there now.
-			h.d.log.WarnContext(h.ctx, "superseded, goes on from the newer checkpoint", "chat", h.key, "fence", h.fence)
+			h.d.log.WarnContext(h.ctx, "superseded, goes on from the newer checkpoint", "chat", h.chat, "fence", h.fence)
 			if err = h.reload(); err == nil {
 				continue
 			}
@@ -247,6 +249,9 @@ func (h *hold) deliver() (again bool, err error) {
 		case err != nil:
 			return false, chatError("deliver to", h.chat, err)
 		case standing.Settled >= h.out:
+			if h.sent {
+				telemetry.ReplyLatency.Record(h.ctx, time.Since(h.cp.CursorAt).Seconds())
+			}
 			h.acknowledge(func(seq uint64) bool { return seq <= h.committed })
 			return false, nil
 		default:
@@ -274,14 +279,16 @@ func (h *hold) wakeUp(ctx context.Context, cancel func()) <-chan struct{} {
 	return done
 }
 
-// end closes the delivery, releases the turn and keeps the copy for the next one.
-// It has a moment for that even when the drain's time is up: a turn that is
-// released need not expire.
+// end closes the delivery, releases the turn and keeps the copy for the next one,
+// also when the drain's time is up: a turn that is released need not expire. A
+// call to the platform that is under way is waited for; it takes at most a third
+// of the lease.
 func (h *hold) end(err error) error {
 	h.slot.give()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), min(h.d.cfg.Lease/3, 2*time.Second))
+	ctx := context.WithoutCancel(h.ctx)
+	closing, cancel := context.WithTimeout(ctx, h.moment())
 	defer cancel()
-	if _, cerr := h.delivery.Close(ctx); cerr != nil {
+	if _, cerr := h.delivery.Close(closing); cerr != nil {
 		h.d.log.WarnContext(ctx, "delivery not closed in order, the next owner waits", "chat", h.key, "err", cerr)
 	}
 	if h.turn.Context().Err() != nil {
@@ -289,11 +296,16 @@ func (h *hold) end(err error) error {
 		return h.lost()
 	}
 	h.keepCopy(err)
-	if rerr := h.turn.Release(ctx, h.committed); rerr != nil {
+	releasing, cancel := context.WithTimeout(ctx, h.moment())
+	defer cancel()
+	if rerr := h.turn.Release(releasing, h.committed); rerr != nil {
 		h.d.log.WarnContext(ctx, "release not confirmed, repaired in the background", "chat", h.key, "err", rerr)
 	}
 	return err
 }
+
+// moment is how long a turn's end waits for an engine.
+func (h *hold) moment() time.Duration { return min(h.d.cfg.Lease/3, 2*time.Second) }
 
 // keepCopy remembers the chat as the store has it.
 func (h *hold) keepCopy(err error) {

@@ -178,10 +178,10 @@ func (l *lane) putOff(err error) {
 	case errors.As(err, &later):
 		l.giveBack(max(0, time.Until(later.at)), all)
 	case errors.Is(err, botmesh.ErrLeaseLost):
-		l.d.log.WarnContext(ctx, "turn lost", "chat", l.key, "err", err)
+		l.d.log.WarnContext(ctx, "turn lost", "chat", l.chat, "err", err)
 		l.giveBack(0, all)
 	default:
-		l.d.log.ErrorContext(ctx, "chat can not be served now", "chat", l.key, "err", err)
+		l.d.log.ErrorContext(ctx, "chat can not be served now", "chat", l.chat, "err", err)
 		l.giveBack(l.d.cfg.Lease/3, all)
 	}
 }

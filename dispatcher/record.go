@@ -185,7 +185,7 @@ func (h *hold) cutOff(ctx context.Context, ended <-chan result) error {
 	select {
 	case <-ended:
 	case <-grace.C:
-		h.d.log.ErrorContext(ctx, "a run goes on after its context ended, it is left behind without effect", "chat", h.key)
+		h.d.log.ErrorContext(ctx, "a run goes on after its context ended, it is left behind without effect", "chat", h.chat)
 	}
 	if h.ctx.Err() != nil {
 		return context.Cause(h.ctx)
