@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 )
@@ -68,6 +69,10 @@ func (k ChatKey) String() string {
 	}
 	return s
 }
+
+// LogValue is [ChatKey.String]: a chat is one word in all logs, the one that the
+// command line takes.
+func (k ChatKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // ParseChatKey reads what [ChatKey.String] wrote.
 func ParseChatKey(s string) (ChatKey, error) {

@@ -27,6 +27,9 @@ func TestToken(t *testing.T) {
 		if got := tt.key.String(); got != tt.text {
 			t.Errorf("String of %+v: got %q, want %q", tt.key, got, tt.text)
 		}
+		if got := tt.key.LogValue().String(); got != tt.text {
+			t.Errorf("LogValue of %+v: got %q, want %q", tt.key, got, tt.text)
+		}
 		if got, err := ParseKey(tt.key2); err != nil || got != tt.key {
 			t.Errorf("ParseKey(%q): got %+v, %v", tt.key2, got, err)
 		}

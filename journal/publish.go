@@ -71,7 +71,7 @@ func (p *Publisher) store(ctx context.Context, r botmesh.Record, m jet.Msg) (Pla
 	}
 	ctx, span := telemetry.Tracer().Start(ctx, telemetry.SpanJournal, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(telemetry.KeyBot.String(p.bot), telemetry.KeyProvider.String(r.Chat.Provider),
-			telemetry.KeyChat.String(r.Chat.Key()), telemetry.KeyType.String(string(r.Type))))
+			telemetry.KeyChat.String(r.Chat.String()), telemetry.KeyType.String(string(r.Type))))
 	defer span.End()
 	setTrace(m.Header, telemetry.Inject(ctx))
 	var placed Placed

@@ -196,7 +196,7 @@ func (c *chain) payFirst(ctx context.Context, d *debt) error {
 		case !errors.Is(err, botmesh.ErrRefused):
 			level = slog.LevelError // it will not get better by itself
 		}
-		c.o.cfg.Logger.Log(ctx, level, "chain entry not written yet", "chat", c.chat.String(), "kind", d.Kind, "err", err)
+		c.o.cfg.Logger.Log(ctx, level, "chain entry not written yet", "chat", c.chat, "kind", d.Kind, "err", err)
 		wait(ctx)
 	}
 }
@@ -218,7 +218,7 @@ func (c *chain) settle(ctx context.Context, d *debt) (bool, error) {
 	}
 	for _, lost := range c.owed {
 		if lost.Receipt != nil {
-			c.o.cfg.Logger.WarnContext(ctx, "receipt not confirmed, the chain is another's", "chat", c.chat.String(), "part", lost.Receipt.Part)
+			c.o.cfg.Logger.WarnContext(ctx, "receipt not confirmed, the chain is another's", "chat", c.chat, "part", lost.Receipt.Part)
 		}
 	}
 	c.owed, c.known = nil, false

@@ -107,7 +107,7 @@ func (d *Delivery) putOff(ctx context.Context, p part, err error, doubt bool) en
 	if until.Sub(p.letter.At) > d.o.cfg.GiveUp {
 		return d.bury(ctx, p, fmt.Errorf("given up after %v: %w", d.o.cfg.GiveUp, err), doubt)
 	}
-	d.o.cfg.Logger.InfoContext(ctx, "part put off", "chat", d.c.chat.String(), "part", p.of().ID, "attempt", p.Tries+1, "after", after, "err", err)
+	d.o.cfg.Logger.InfoContext(ctx, "part put off", "chat", d.c.chat, "part", p.of().ID, "attempt", p.Tries+1, "after", after, "err", err)
 	return entry{Kind: kindRetry, Free: true, position: p.putOff(until, doubt)}
 }
 
@@ -122,12 +122,12 @@ func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entr
 			Tries: p.Tries + 1, InDoubt: doubt, Error: clip(why), Trace: p.letter.Trace,
 		})
 		if err != nil {
-			d.o.cfg.Logger.ErrorContext(ctx, "dead letter not written, the part is put off", "chat", d.c.chat.String(), "part", p.of().ID, "err", err)
+			d.o.cfg.Logger.ErrorContext(ctx, "dead letter not written, the part is put off", "chat", d.c.chat, "part", p.of().ID, "err", err)
 			until := d.o.now().wall.Add(d.o.retryAfter(p.Tries))
 			return entry{Kind: kindRetry, Free: true, position: p.putOff(until, doubt)}
 		}
 	}
-	d.o.cfg.Logger.WarnContext(ctx, "part set aside", "chat", d.c.chat.String(), "part", p.of().ID, "attempt", p.Tries+1, "err", why)
+	d.o.cfg.Logger.WarnContext(ctx, "part set aside", "chat", d.c.chat, "part", p.of().ID, "attempt", p.Tries+1, "err", why)
 	return d.settled(p, botmesh.Receipt{Result: botmesh.ResultPermanent, InDoubt: doubt, Error: clip(why)})
 }
 

@@ -77,7 +77,7 @@ func outcomeOf(err error) string {
 
 func (o *Outbox) countDoubt(ctx context.Context, chat botmesh.ChatKey, parts int) {
 	telemetry.InDoubt.Add(ctx, int64(parts), metric.WithAttributes(telemetry.KeyProvider.String(chat.Provider)))
-	o.cfg.Logger.WarnContext(ctx, "parts in doubt", "chat", chat.String(), "parts", parts)
+	o.cfg.Logger.WarnContext(ctx, "parts in doubt", "chat", chat, "parts", parts)
 }
 
 func (o *Outbox) countLatency(ctx context.Context, p part) {

@@ -169,7 +169,7 @@ func (d *Delivery) next(at position) (part, bool, error) {
 		}
 		info, err := d.o.stream.Info(d.soft)
 		if again, _, rerr := d.read(at.Through); err == nil && rerr == nil && again.seq == 0 && info.LastSeq >= d.target() {
-			d.o.cfg.Logger.WarnContext(d.soft, "letters are gone undelivered", "chat", d.c.chat.String(), "after", at.Through)
+			d.o.cfg.Logger.WarnContext(d.soft, "letters are gone undelivered", "chat", d.c.chat, "seq", d.target())
 			d.t.gone = d.target()
 			return part{}, false, nil
 		}
@@ -207,7 +207,7 @@ func (d *Delivery) insist(read func() (jet.Stored, error)) (jet.Stored, error) {
 		if d.soft.Err() != nil {
 			return m, context.Cause(d.soft)
 		}
-		d.o.cfg.Logger.DebugContext(d.soft, "outbox not read yet", "chat", d.c.chat.String(), "err", err)
+		d.o.cfg.Logger.DebugContext(d.soft, "outbox not read yet", "chat", d.c.chat, "err", err)
 		wait(d.soft)
 	}
 }

@@ -53,7 +53,7 @@ func (w *Worker) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (out 
 	defer func() {
 		if v := recover(); v != nil {
 			p := caught(v)
-			w.log.ErrorContext(ctx, "handler panicked", "chat", r.Record.Chat.String(), "seq", r.Record.Seq, "try", r.Try, "stack", p.Stack)
+			w.log.ErrorContext(ctx, "handler panicked", "chat", r.Record.Chat, "seq", r.Record.Seq, "attempt", r.Try, "stack", p.Stack)
 			out, err = botmesh.Outcome{}, p
 		}
 		if ctx.Err() != nil {

@@ -101,7 +101,7 @@ func TestAPanicIsAFailedTry(t *testing.T) {
 		if all := err.Error() + log.String(); strings.Contains(all, "secret") {
 			t.Errorf("%s: got the user's text in %s", text, all)
 		}
-		for _, want := range []string{`"msg":"handler panicked"`, `"chat":"p/1"`, `"seq":7`, `"try":1`, "worker_test.go"} {
+		for _, want := range []string{`"msg":"handler panicked"`, `"chat":"p/1"`, `"seq":7`, `"attempt":1`, "worker_test.go"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("%s: got log %s, want %s in it", text, log.String(), want)
 			}

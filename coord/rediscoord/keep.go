@@ -60,7 +60,8 @@ func (c *Coordinator) beat() error {
 	sent := lease.Now()
 	calls := map[*turn]*call{}
 	c.renew(func(t *turn) {
-		calls[t] = c.run(renewScript, c.names.turn(t.key), t.id, c.cfg.Lease.Milliseconds())
+		calls[t] = c.call(renewScript, c.names.turn(t.key), t.id, c.cfg.Lease.Milliseconds())
+		c.calls.start(calls[t])
 	})
 	var failed error
 	for t, call := range calls {
