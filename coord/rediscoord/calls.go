@@ -16,16 +16,17 @@ import (
 // maxBatch is the most script calls that go to Redis in one pipeline.
 const maxBatch = 256
 
-// caller runs scripts. Calls that come while a pipeline is on its way go
-// together in the next one, in the order they came: with many turns at once that
-// halves the cost of each, and a lone call waits for nobody.
+// caller runs scripts, one exchange with Redis at a time. Calls that come while
+// one is on its way go together in the next, in the order they came: with many
+// turns at once that costs a third of what each alone would. A lone call is sent
+// from where it is made.
 type caller struct {
 	client  redis.UniversalClient
-	timeout time.Duration // of one pipeline
+	timeout time.Duration // of one exchange
 
-	mu      sync.Mutex
-	queue   []*call
-	running bool
+	mu    sync.Mutex
+	queue []*call
+	busy  bool
 }
 
 // call is one run of a script.
@@ -38,47 +39,77 @@ type call struct {
 	err    error
 }
 
-// start sends a script's call. It is sent whatever becomes of the caller.
-func (c *caller) start(s *script, key string, args ...any) *call {
-	call := &call{script: s, key: key, args: args, done: make(chan struct{})}
+// start sends a call, whatever becomes of who made it.
+func (c *caller) start(call *call) {
+	if c.enqueue(call) {
+		go c.run()
+	}
+}
+
+// do sends a call and returns its reply, as wait does. It does not look at ctx
+// while it talks to Redis itself, for as long as the timeout.
+func (c *caller) do(ctx context.Context, call *call) (reply, error) {
+	if !c.enqueue(call) {
+		return call.wait(ctx)
+	}
+	c.send(c.next())
+	if c.more() {
+		go c.run()
+	}
+	return call.reply, call.err
+}
+
+// enqueue reports whether the caller has to see to the queue itself.
+func (c *caller) enqueue(call *call) bool {
+	call.done = make(chan struct{})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.queue = append(c.queue, call)
-	if !c.running {
-		c.running = true
-		go c.run()
-	}
-	return call
+	first := !c.busy
+	c.busy = true
+	return first
 }
 
-// wait returns the script's reply. An error is botmesh.ErrRefused if nothing
-// happened, and botmesh.ErrUnknown if the script may have run or may still run.
+// next takes the next batch off the queue.
+func (c *caller) next() []*call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(c.queue), maxBatch)
+	batch := c.queue[:n:n]
+	c.queue = c.queue[n:]
+	return batch
+}
+
+// more reports whether there is another batch. If not, nobody sees to the queue
+// from here on.
+func (c *caller) more() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 {
+		c.busy, c.queue = false, nil
+	}
+	return c.busy
+}
+
+// run sends batches until none is left.
+func (c *caller) run() {
+	for {
+		c.send(c.next())
+		if !c.more() {
+			return
+		}
+	}
+}
+
+// wait returns the reply of a call that was started. An error is botmesh.ErrRefused
+// if nothing happened, and botmesh.ErrUnknown if the script may have run or may
+// still run.
 func (c *call) wait(ctx context.Context) (reply, error) {
 	select {
 	case <-c.done:
 		return c.reply, c.err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("rediscoord: no answer yet: %w: %w", context.Cause(ctx), botmesh.ErrUnknown)
-	}
-}
-
-// run sends batches until no call is left.
-func (c *caller) run() {
-	for {
-		c.mu.Lock()
-		n := min(len(c.queue), maxBatch)
-		batch := c.queue[:n:n]
-		if c.queue = c.queue[n:]; n == 0 {
-			c.running, c.queue = false, nil
-		}
-		c.mu.Unlock()
-		if n == 0 {
-			return
-		}
-		c.send(batch)
-		for _, call := range batch {
-			close(call.done)
-		}
 	}
 }
 
@@ -101,6 +132,7 @@ func (c *caller) send(batch []*call) {
 	})
 	for _, call := range batch {
 		call.err = classify(call.err)
+		close(call.done)
 	}
 }
 

@@ -103,10 +103,10 @@ func (c *Coordinator) newTicket() string {
 	return c.incarnation + "/" + strconv.FormatUint(c.numbers.Add(1), 10)
 }
 
-// run starts a script on a ticket's key.
-func (c *Coordinator) run(s *script, key, ticket string, args ...any) *call {
+// call is a run of a script on a ticket's key.
+func (c *Coordinator) call(s *script, key, ticket string, args ...any) *call {
 	all := append([]any{ticket, c.names.wake(""), c.cfg.Idle.Milliseconds(), c.keepFor().Milliseconds()}, args...)
-	return c.calls.start(s, key, all...)
+	return &call{script: s, key: key, args: all}
 }
 
 // keepFor is how long Redis keeps a key whose holder did not release it.
@@ -148,17 +148,19 @@ func (c *Coordinator) Close(ctx context.Context) error {
 // releaseAll gives back every turn, and every ticket whose return is still to be
 // repaired.
 func (c *Coordinator) releaseAll(ctx context.Context) error {
+	repairs := c.mend.drain()
 	c.mu.Lock()
-	var calls []*call
 	for _, t := range c.turns {
 		if t.lease.End(botmesh.LossReleased) {
-			calls = append(calls, c.release(t.release(0)))
+			repairs = append(repairs, t.release(0))
 		}
 	}
 	clear(c.turns)
 	c.mu.Unlock()
-	for _, r := range c.mend.drain() {
-		calls = append(calls, c.release(r))
+	calls := make([]*call, len(repairs))
+	for i, r := range repairs {
+		calls[i] = c.release(r)
+		c.calls.start(calls[i])
 	}
 	var errs []error
 	for _, call := range calls {

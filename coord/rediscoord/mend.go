@@ -88,6 +88,7 @@ func (c *Coordinator) repair() {
 		calls := make([]*call, len(due))
 		for i, r := range due {
 			calls[i] = c.release(r)
+			c.calls.start(calls[i])
 		}
 		for i, r := range due {
 			if _, err := calls[i].wait(context.Background()); err != nil && r.asked.Elapsed() < 2*c.cfg.Lease {

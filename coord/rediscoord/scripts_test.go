@@ -90,7 +90,7 @@ func TestRenewLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fields := append([]any{"fence", "7", "holder", "a/00/1", "until", past, "lease", "1000"}, test.line...)
 			client.HSet(t.Context(), name, fields...)
-			got, err := calls.start(renewScript, name, "a/00/1", "wake:", 1000, 1000, 1000).wait(t.Context())
+			got, err := calls.do(t.Context(), &call{script: renewScript, key: name, args: []any{"a/00/1", "wake:", 1000, 1000, 1000}})
 			if diff := cmp.Diff(test.reply, got); diff != "" || err != nil {
 				t.Errorf("reply (-want +got), %v:\n%s", err, diff)
 			}

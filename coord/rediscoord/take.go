@@ -109,7 +109,7 @@ func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*tu
 		}
 		sent, changed := lease.Now(), c.push.watch()
 		t.asked = true
-		answer, err := c.call(ctx, t)
+		answer, err := c.ask(ctx, t)
 		switch {
 		case answer.granted:
 			return c.hold(t, answer.grant, sent), nil
@@ -180,9 +180,9 @@ type answer struct {
 	holder  time.Duration // how long the holder's lease still lasts
 }
 
-// call puts the ticket in line or keeps it there. It may be repeated.
-func (c *Coordinator) call(ctx context.Context, t *ticket) (answer, error) {
-	r, err := c.run(takeScript, c.names.turn(t.key), t.id, c.cfg.Lease.Milliseconds(), t.place, t.floor).wait(ctx)
+// ask puts the ticket in line or keeps it there. It may be repeated.
+func (c *Coordinator) ask(ctx context.Context, t *ticket) (answer, error) {
+	r, err := c.calls.do(ctx, c.call(takeScript, c.names.turn(t.key), t.id, c.cfg.Lease.Milliseconds(), t.place, t.floor))
 	if err != nil {
 		return answer{}, err
 	}
@@ -222,7 +222,7 @@ func (c *Coordinator) withdraw(t *ticket, why error) {
 // earlier call without an answer may yet put back in line, is repaired later. The
 // status is that of the script.
 func (c *Coordinator) giveBack(ctx context.Context, r repair, doubt bool) (int, error) {
-	reply, err := c.release(r).wait(ctx)
+	reply, err := c.calls.do(ctx, c.release(r))
 	if err != nil {
 		c.mend.add(r, minPoll)
 		return 0, err
@@ -233,11 +233,11 @@ func (c *Coordinator) giveBack(ctx context.Context, r repair, doubt bool) (int, 
 	return reply.status()
 }
 
-// release starts the script that makes a repair.
+// release is the call that makes a repair.
 func (c *Coordinator) release(r repair) *call {
 	used := 0
 	if r.used {
 		used = 1
 	}
-	return c.run(releaseScript, r.key, r.ticket, r.passed, used)
+	return c.call(releaseScript, r.key, r.ticket, r.passed, used)
 }
