@@ -89,10 +89,8 @@ func (c *consumer) config(ctx context.Context) (jetstream.ConsumerConfig, error)
 		if err != nil {
 			return jetstream.ConsumerConfig{}, err
 		}
-		for key, want := range c.cfg.Metadata {
-			if got := info.Metadata[key]; got != want {
-				return jetstream.ConsumerConfig{}, fmt.Errorf("%w: the stream is another one: its %s is %q, want %q", botmesh.ErrRefused, key, got, want)
-			}
+		if err := c.cfg.sameStream(info.Metadata); err != nil {
+			return jetstream.ConsumerConfig{}, err
 		}
 		if info.LastSeq < floor {
 			return jetstream.ConsumerConfig{}, fmt.Errorf("%w: the stream went back: it ends at %d, %d was acknowledged", botmesh.ErrRefused, info.LastSeq, floor)
@@ -109,6 +107,16 @@ func (c *consumer) config(ctx context.Context) (jetstream.ConsumerConfig, error)
 		FilterSubject: c.cfg.Subject,
 		HeadersOnly:   c.cfg.HeadersOnly,
 	}, nil
+}
+
+// sameStream checks that a stream's metadata are those of the one that is meant.
+func (c ConsumerConfig) sameStream(metadata map[string]string) error {
+	for key, want := range c.Metadata {
+		if got := metadata[key]; got != want {
+			return fmt.Errorf("%w: the stream is another one: its %s is %q, want %q", botmesh.ErrRefused, key, got, want)
+		}
+	}
+	return nil
 }
 
 func (c *consumer) saw(info *jetstream.ConsumerInfo) {

@@ -42,6 +42,9 @@ func (s *MemoryStream) Consumer(ctx context.Context, cfg ConsumerConfig) (Consum
 	if cfg.AckWait == 0 {
 		cfg.AckWait = defaultAckWait
 	}
+	if err := cfg.sameStream(s.cfg.Metadata); err != nil {
+		return nil, fmt.Errorf("jet: consumer %s: %w", cfg.Name, err)
+	}
 	h := &memoryHandle{stream: s, cfg: cfg}
 	h.open()
 	return h, nil

@@ -89,6 +89,7 @@ func (c *consumer) Pull(ctx context.Context, limit int, wait time.Duration, each
 	return nil
 }
 
+// request asks once, and hands out what comes.
 func (c *consumer) request(ctx context.Context, r pullRequest, each func(Delivery)) error {
 	conn := c.stream.conn
 	question, err := json.Marshal(r)
@@ -100,12 +101,12 @@ func (c *consumer) request(ctx context.Context, r pullRequest, each func(Deliver
 		return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
 	}
 	lost := conn.requests.untilLost()
-	err = conn.nc.PublishRequest(c.next, p.inbox, question)
-	if err != nil {
-		c.abandon(p)
-		return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
+	var ended bool
+	if err = conn.nc.PublishRequest(c.next, p.inbox, question); err != nil {
+		ended, err = notSent(err), fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
+	} else {
+		ended, err = c.receive(ctx, p, r, lost, each)
 	}
-	ended, err := c.receive(ctx, p, r, lost, each)
 	if ended {
 		c.keep(p)
 	} else {

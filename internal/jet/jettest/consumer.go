@@ -2,6 +2,7 @@ package jettest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
@@ -133,6 +135,18 @@ func startSeq(t *testing.T, b *bench) {
 	}
 	// One that exists goes on where it was, whatever StartSeq a later replica gives.
 	nothing(t, b.consumer(t, jet.ConsumerConfig{AckWait: long}))
+}
+
+// HOLE H6. A consumer is not made on another stream of the same name.
+func anotherStream(t *testing.T, b *bench) {
+	cfg := jet.ConsumerConfig{Name: "c", Subject: b.prefix + ">", Metadata: map[string]string{"botmesh.epoch": "e0"}}
+	if _, err := b.Consumer(t.Context(), cfg); !errors.Is(err, botmesh.ErrRefused) {
+		t.Errorf("for epoch e0: got %v, want ErrRefused", err)
+	}
+	cfg.Metadata["botmesh.epoch"] = "e1"
+	if _, err := b.Consumer(t.Context(), cfg); err != nil {
+		t.Errorf("for epoch e1: got %v", err)
+	}
 }
 
 // SPEC: J6

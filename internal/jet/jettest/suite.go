@@ -53,6 +53,7 @@ func Run(t *testing.T, b Backend) {
 		{"ConsumerHandsOutAll", handsOut},
 		{"ConsumerFiltersAndStrips", filters},
 		{"ConsumerBeginsAtStartSeq", startSeq},
+		{"ConsumerOfAnotherStreamIsRefused", anotherStream},
 		{"UnacknowledgedComesAgain", comesAgain},
 		{"MarksMoveTheRedelivery", marks},
 		{"LateAckSettles", lateAck},
