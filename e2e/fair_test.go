@@ -27,7 +27,7 @@ const (
 //
 // SPEC: T2 O4 DESIGN N1 HOLE H7
 func TestHotAndSlowChatsDelayNoOther(t *testing.T) { // alone: it measures time
-	s := started(t, map[string]string{"BOTMESH_LEASE": "15s"})
+	s := started(t, nil)
 	others := load{chats: 64, messages: 16, pause: 300 * time.Millisecond}
 	calm := others.p99(s, firstChat)
 

@@ -13,7 +13,7 @@ import (
 // SPEC: T7 C2 C3 J5 DESIGN I5
 func TestFrozenWorkersTurnGoesToAnotherAndItsOwnCommitIsRefused(t *testing.T) {
 	t.Parallel()
-	s := started(t, nil)
+	s := started(t, quick)
 	const chat = 1
 	s.say(chat, "/slow 1")
 	s.hears(chat, eager, 20*time.Second)

@@ -2,8 +2,8 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"sync"
 	"testing"
@@ -22,7 +22,7 @@ const (
 	token  = "700:e2e-token"
 	secret = "e2e-secret"
 
-	// lease is short, so that a dead worker's chats come back soon.
+	// lease is how long a dead worker's chats wait in the runs that have any.
 	lease = 2 * time.Second
 	// confirm is the time that a receipt may be on its way on a loaded machine.
 	confirm = 500 * time.Millisecond
@@ -30,6 +30,10 @@ const (
 	inbox = "BOT_" + fleet.Bot + "_INBOX"
 	dead  = "BOT_" + fleet.Bot + "_DEAD"
 )
+
+// quick are the settings of runs in which processes die. A short lease leaves the
+// platform's calls little time too, so that the other runs have the default.
+var quick = map[string]string{"BOTMESH_LEASE": lease.String()}
 
 // scene is one test's fleet and platform.
 type scene struct {
@@ -46,9 +50,7 @@ func described(t *testing.T, env map[string]string) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]string{"BOTMESH_LEASE": lease.String()}
-	maps.Copy(all, env)
-	f, err := fleet.New(fleet.Config{Programs: programs, Platform: p, Dir: t.ArtifactDir(), Ingress: 2, Workers: 3, Env: all})
+	f, err := fleet.New(fleet.Config{Programs: programs, Platform: p, Dir: t.ArtifactDir(), Ingress: 2, Workers: 3, Env: env})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,26 +168,22 @@ func (l load) want() map[string][]string {
 }
 
 // verify judges the run once all is idle: every reply in order, once, repeats only
-// of what was in flight at a fault and no more than were counted in doubt. It
-// returns the repeats.
-func (s *scene) verify(want map[string][]string) []check.Call {
+// of what was in flight at a fault and no more than were counted in doubt.
+func (s *scene) verify(want map[string][]string) {
 	s.t.Helper()
 	s.idle(20 * time.Second)
-	return s.judge(s.Calls(), want)
+	s.judge(s.Calls(), want)
 }
 
-func (s *scene) judge(calls []check.Call, want map[string][]string) []check.Call {
+func (s *scene) judge(calls []check.Call, want map[string][]string) {
 	s.t.Helper()
-	repeats, err := check.Replies(check.History{Calls: calls, Faults: s.Faults(), Confirm: confirm}, want)
-	if err != nil {
+	doubt, late := s.Doubt(s.t.Context())
+	repeats, err := check.Replies(check.History{Calls: calls, Faults: s.Faults(), Confirm: confirm, Late: late}, want)
+	if err := errors.Join(err, doubt.Repeats(repeats)); err != nil {
 		s.t.Error(err)
 	}
-	doubt := s.Doubt(s.t.Context())
-	if err := doubt.Repeats(repeats); err != nil {
-		s.t.Error(err)
-	}
-	s.t.Logf("%d calls, %d faults, %d sends in doubt, %d of them seen twice", len(calls), len(s.Faults()), doubt.Counted, len(repeats))
-	return repeats
+	s.t.Logf("%d calls, %d faults, %d answers too late, %d sends in doubt, %d seen twice",
+		len(calls), len(s.Faults()), late, doubt.Counted, len(repeats))
 }
 
 // jetStream is a connection of the test's own, to look at streams.

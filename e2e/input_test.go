@@ -92,7 +92,7 @@ func TestMissingSettingsEndTheProgramsWithCodeTwo(t *testing.T) {
 // SPEC: T14 W3 J1
 func TestUnreachableServersAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	s := described(t, nil)
+	s := described(t, quick)
 	for _, r := range s.Replicas() {
 		if err := r.Launch(); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 //
 // SPEC: J5 J6 T1 T6 T9 O1 O2 O7 D4 DESIGN I1 I2 I4
 func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads the machine
-	s := started(t, nil)
+	s := started(t, quick)
 	const seconds = 11
 	steady := load{chats: 64, messages: 50, pause: 250 * time.Millisecond}
 	turns := newLongTurns(s, 6)
@@ -72,7 +72,7 @@ func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads th
 // SPEC: H2 H3 H8 J6 O7
 func TestConversationGoesOnAfterItsWorkerIsKilledBetweenQuestions(t *testing.T) {
 	t.Parallel()
-	s := started(t, nil)
+	s := started(t, quick)
 	const chat = 1
 	answers := []string{"/order", "pizza", "2", "yes"}
 	var questions []string

@@ -41,6 +41,10 @@ type History struct {
 	// safe, and the time from a call's start until it arrives. A call counts as in
 	// flight from that long before its arrival until that long after its answer.
 	Confirm time.Duration
+	// Late counts the calls whose answer came too late for their caller, as the
+	// callers say: it may have died of nothing but a slow machine. So many repeats
+	// need no fault.
+	Late int
 }
 
 // window is how many of a chat's last sends can be in doubt at once: the one whose
@@ -49,9 +53,9 @@ const window = 2
 
 // Replies checks that every chat got its texts, each once and in order, and
 // returns the calls that repeated an earlier one. A repeat is accepted only of a
-// send whose last call was in flight when a fault befell its caller, and only
-// where the order stays plain: it goes back over the last two sends at most, and
-// from there on one by one.
+// send whose last call was in flight when a fault befell its caller, or came too
+// late, and only where the order stays plain: it goes back over the last two sends
+// at most, and from there on one by one.
 //
 // The texts of one chat must differ. A chat that want does not name must have got
 // nothing. The error joins what is wrong with each chat, a few faults of each.
@@ -70,28 +74,37 @@ func Replies(h History, want map[string][]string) (repeats []Call, err error) {
 		names = append(names, chat)
 	}
 	slices.Sort(names)
-	var errs []error
+	var errs, causeless []error
 	for _, chat := range names {
-		r, err := replies(h, chats[chat], want[chat])
-		repeats = append(repeats, r...)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("chat %s: %w", chat, err))
+		v := replies(h, chats[chat], want[chat])
+		repeats = append(repeats, v.repeats...)
+		causeless = append(causeless, v.causeless...)
+		if len(v.errs) > 0 {
+			errs = append(errs, fmt.Errorf("chat %s: %w", chat, joined(v.errs)))
 		}
+	}
+	if len(causeless) > h.Late {
+		errs = append(errs, fmt.Errorf("%d repeats without a cause, want at most %d: %w", len(causeless), h.Late, joined(causeless)))
 	}
 	return repeats, errors.Join(errs...)
 }
 
-// maxTold bounds how many faults of one chat are told.
-const maxTold = 5
+// verdict is what is to be said of one chat.
+type verdict struct {
+	repeats   []Call
+	causeless []error // of repeats without a fault
+	errs      []error
+}
 
-func replies(h History, calls []Call, want []string) (repeats []Call, err error) {
+func (v *verdict) tell(format string, args ...any) {
+	v.errs = append(v.errs, fmt.Errorf(format, args...))
+}
+
+func replies(h History, calls []Call, want []string) (v verdict) {
 	place := make(map[string]int, len(want))
 	for i, text := range want {
 		place[text] = i
 	}
-	var errs []error
-	tell := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-
 	last := make([]*Call, len(want)) // the last call of each text
 	next, at := 0, -1                // the first text not sent yet, the text sent last
 	for i := range calls {
@@ -99,33 +112,43 @@ func replies(h History, calls []Call, want []string) (repeats []Call, err error)
 		n, known := place[c.Text]
 		switch {
 		case !known:
-			tell("got %q, which nobody is to get", c.Text)
+			v.tell("got %q, which nobody is to get", c.Text)
 			continue
-		case last[n] == nil && n > next:
-			tell("got %q before %q", c.Text, want[next])
-		case last[n] == nil && n > at+1:
-			tell("got %q right after a repeated %q", c.Text, want[at])
-			next++
-		case last[n] == nil:
-			next = max(next, n+1)
-		case !inFlight(h, *last[n]):
-			tell("got %q again, by %s at %v, though its call by %s at %v was answered at %v and %s", c.Text, c.By, c.At, last[n].By, last[n].At, last[n].Done, fate(h, last[n].By))
-			repeats = append(repeats, *c)
-		case n > at+1 || n < next-window:
-			tell("got %q again after %q", c.Text, want[at])
-			repeats = append(repeats, *c)
-		default:
-			repeats = append(repeats, *c)
+		case last[n] != nil:
+			v.repeat(h, *c, *last[n])
+			if n > at+1 || n < next-window {
+				v.tell("got %q again after %q", c.Text, want[at])
+			}
+		case n > next:
+			v.tell("got %q before %q", c.Text, want[next])
+		case n > at+1:
+			v.tell("got %q right after a repeated %q", c.Text, want[at])
 		}
-		last[n], at = c, n
+		last[n], at, next = c, n, max(next, n+1)
 	}
 	if lost := missing(want, last); len(lost) > 0 {
-		tell("got %d of %d texts, want also %s", len(want)-len(lost), len(want), quoted(lost))
+		v.tell("got %d of %d texts, want also %s", len(want)-len(lost), len(want), quoted(lost))
 	}
+	return v
+}
+
+// repeat notes that c repeats an earlier call.
+func (v *verdict) repeat(h History, c, earlier Call) {
+	v.repeats = append(v.repeats, c)
+	if !inFlight(h, earlier) {
+		v.causeless = append(v.causeless, fmt.Errorf("chat %s: got %q again, by %s at %v, though its call by %s at %v was answered at %v and %s",
+			c.Chat, c.Text, c.By, c.At, earlier.By, earlier.At, earlier.Done, fate(h, earlier.By)))
+	}
+}
+
+// maxTold bounds how much is told of the same.
+const maxTold = 5
+
+func joined(errs []error) error {
 	if over := len(errs) - maxTold; over > 0 {
-		errs = append(errs[:maxTold], fmt.Errorf("and %d more", over))
+		errs = append(errs[:maxTold:maxTold], fmt.Errorf("and %d more", over))
 	}
-	return repeats, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 func inFlight(h History, c Call) bool {

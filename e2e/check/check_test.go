@@ -109,6 +109,17 @@ func TestRepliesTellsAFewFaultsOfAChatOnly(t *testing.T) {
 	}
 }
 
+func TestRepliesAllowsAsManyCauselessRepeatsAsCallsWereLate(t *testing.T) {
+	t.Parallel()
+	for late, ok := range map[int]bool{0: false, 1: false, 2: true, 3: true} {
+		h := History{Calls: calls("a:1 a:1 a:2 a:2 a:3"), Late: late}
+		repeats, err := Replies(h, map[string][]string{"7": Counts(3)})
+		if len(repeats) != 2 || (err == nil) != ok {
+			t.Errorf("%d late: got %d repeats and %v, want 2 and ok %t", late, len(repeats), err, ok)
+		}
+	}
+}
+
 func TestRepeatsStayWithinTheDoubtCounted(t *testing.T) {
 	t.Parallel()
 	repeats := []Call{{By: "b", At: 10 * ms}, {By: "b", At: 20 * ms}, {By: "c", At: 30 * ms}}

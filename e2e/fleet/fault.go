@@ -2,14 +2,25 @@ package fleet
 
 import (
 	"context"
-	"maps"
 	"slices"
+	"time"
 
 	"github.com/botmesh-go/botmesh/e2e/check"
 )
 
-// inDoubt is the counter of sends that may have reached the platform twice.
-const inDoubt = "bot_outbox_in_doubt_total"
+// inDoubt counts the sends that may have reached the platform twice, deliveries
+// the calls by what came of them.
+const (
+	inDoubt    = "bot_outbox_in_doubt_total"
+	deliveries = "bot_outbox_deliveries_total"
+	late       = `outcome="unknown"`
+)
+
+// reading is what a process said when it was last asked.
+type reading struct {
+	doubt, late int
+	at          time.Duration // when it was asked
+}
 
 // Kill takes a worker's process away with SIGKILL, having read its in-doubt counter
 // just before.
@@ -45,8 +56,8 @@ func (f *Fleet) Faults() []check.Fault {
 	return slices.Clone(f.faults)
 }
 
-// ReadDoubt reads a worker's in-doubt counter. One that does not answer keeps what
-// it last said.
+// ReadDoubt reads a worker's counters. One that does not answer keeps what it last
+// said.
 func (f *Fleet) ReadDoubt(ctx context.Context, r *Replica) {
 	process, at := r.Process(), f.cfg.Platform.Now()
 	m, err := r.Metrics(ctx)
@@ -55,20 +66,22 @@ func (f *Fleet) ReadDoubt(ctx context.Context, r *Replica) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.doubt[process], f.read[process] = int(m.Sum(inDoubt)), at
+	f.readings[process] = reading{int(m.Sum(inDoubt)), int(m.Sum(deliveries, late)), at}
 }
 
-// Doubt reads every live worker's in-doubt counter and returns the sum over all
-// processes that ever were.
-func (f *Fleet) Doubt(ctx context.Context) check.Doubt {
+// Doubt reads every live worker's counters and returns the sums over all processes
+// that ever were: the sends in doubt, and the calls whose answer came too late.
+func (f *Fleet) Doubt(ctx context.Context) (doubt check.Doubt, late int) {
 	for _, r := range f.Workers {
 		f.ReadDoubt(ctx, r)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d := check.Doubt{Read: maps.Clone(f.read)}
-	for _, n := range f.doubt {
-		d.Counted += n
+	doubt.Read = map[string]time.Duration{}
+	for process, r := range f.readings {
+		doubt.Counted += r.doubt
+		doubt.Read[process] = r.at
+		late += r.late
 	}
-	return d
+	return doubt, late
 }

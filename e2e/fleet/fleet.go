@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/botmesh-go/botmesh/e2e/check"
 	"github.com/botmesh-go/botmesh/e2e/platform"
@@ -42,15 +41,14 @@ type Fleet struct {
 
 	cfg Config
 
-	mu     sync.Mutex
-	faults []check.Fault
-	doubt  map[string]int           // by process, as last read
-	read   map[string]time.Duration // when it was last asked for
+	mu       sync.Mutex
+	faults   []check.Fault
+	readings map[string]reading // by process
 }
 
 // New describes a fleet without starting any of it.
 func New(cfg Config) (*Fleet, error) {
-	f := &Fleet{cfg: cfg, doubt: map[string]int{}, read: map[string]time.Duration{}}
+	f := &Fleet{cfg: cfg, readings: map[string]reading{}}
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
