@@ -26,6 +26,9 @@ func (c *Coordinator) keep() {
 		}
 		began, pause := lease.Now(), c.cfg.Lease/3
 		err := c.beat()
+		if c.ended.Err() != nil {
+			return
+		}
 		if err != nil {
 			pause = c.cfg.Lease / 12
 		}

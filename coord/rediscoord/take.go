@@ -87,15 +87,8 @@ func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*tu
 			waiting = nil
 		}
 	}
-	select {
-	case <-c.ready:
-	default:
-		told()
-		select {
-		case <-c.ready: // a heartbeat is there before the first lease is
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	if err := c.awaitReady(ctx, told); err != nil {
+		return nil, err
 	}
 	var seen lease.Instant // before the last call that Redis answered
 	var failed error       // what became of the last call, if it failed
@@ -139,6 +132,22 @@ func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*tu
 			return nil, ended(ctx, failed)
 		}
 		failed = err
+	}
+}
+
+// awaitReady waits for the first heartbeat: it is there before the first lease is.
+func (c *Coordinator) awaitReady(ctx context.Context, waiting func()) error {
+	select {
+	case <-c.ready:
+		return nil
+	default:
+	}
+	waiting()
+	select {
+	case <-c.ready:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
