@@ -28,9 +28,9 @@ func TestReportComparesMedians(t *testing.T) {
 		ours, bare float64
 		says       string
 	}{
-		"fit machine":  {workload{name: "w"}, 3000, 4000, "ratio of rates 0.75\n"},
-		"slow machine": {workload{name: "w"}, 1500, 2000, "ratio of rates 0.75, not comparable"},
-		"paced":        {workload{name: "w", rate: 50}, 50, 50, "ratio of processor time 2.00, of p50 2.00\n"},
+		"fit machine":  {workload{name: "w"}, 3000, 4000, "0.75 of its replies a second, 0.50 of its replies for the same CPU, 2.00 times its p50\n"},
+		"slow machine": {workload{name: "w"}, 1500, 2000, "(not comparable: the bare loop did under 3000 a second)\n"},
+		"paced":        {workload{name: "w", rate: 50}, 50, 50, "1.00 of its replies a second, 0.50 of its replies for the same CPU, 2.00 times its p50\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

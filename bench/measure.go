@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/botmesh-go/botmesh/e2e/check"
@@ -34,6 +35,7 @@ type result struct {
 	rate          float64                  // replies a second
 	p50, p95, p99 time.Duration            // from the webhook's post to the provider call
 	cpu           map[string]time.Duration // of each part, for each reply
+	driver        time.Duration            // what load and platform took, for each reply
 	peak          map[string]int64         // of each part, bytes
 }
 
@@ -93,9 +95,16 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// usage sums up what the processes of each part have cost.
+// driver is the part that is this process: the load and the platform.
+const driver = "driver"
+
+// usage sums up what the processes of each part have cost, and this one.
 func usage(f *fleet.Fleet) map[string]proc.Usage {
-	sum := map[string]proc.Usage{}
+	var self syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &self); err != nil {
+		panic(err) // it has no other way to fail
+	}
+	sum := map[string]proc.Usage{driver: {CPU: time.Duration(self.Utime.Nano() + self.Stime.Nano())}}
 	for _, c := range f.Children() {
 		u, err := c.Usage()
 		if err != nil {
@@ -208,6 +217,7 @@ func summarize(calls []check.Call, posted map[string][]time.Duration, from, to t
 		rate: float64(len(times)) / (to - from).Seconds(),
 		p50:  percentile(50), p95: percentile(95), p99: percentile(99),
 		cpu: map[string]time.Duration{}, peak: map[string]int64{},
+		driver: (after[driver].CPU - before[driver].CPU) / time.Duration(len(times)),
 	}
 	for _, part := range parts {
 		r.cpu[part] = (after[part].CPU - before[part].CPU) / time.Duration(len(times))

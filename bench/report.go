@@ -8,29 +8,28 @@ import (
 	"time"
 )
 
-// comparable is the least rate of the bare loop, flat out, at which a machine is
+// comparableRate is the least rate of the bare loop, flat out, at which a machine is
 // fit to compare on: below it something else is being measured.
 const comparableRate = 3000
 
-// report prints a workload's rows and the ratio of the first system to the second.
+// report prints a workload's rows and the ratios of the first system to the second.
 func report(out io.Writer, w workload, systems []system, results [][]result) {
-	fmt.Fprintf(out, "%-20s %10s %9s %9s %9s   %s\n", w.name, "replies/s", "p50", "p95", "p99",
-		"CPU ms a reply: all = ingress + worker + nats + redis   peak MB: same")
+	fmt.Fprintf(out, "%-20s %9s %9s %9s %9s   %-38s %-32s %s\n", w.name, "replies/s", "p50", "p95", "p99",
+		"CPU ms a reply: ingress worker nats redis", "peak MB: the same", "not counted: the driver's CPU ms")
 	medians := make([]result, len(systems))
 	for i, s := range systems {
 		m := median(results[i])
 		medians[i] = m
-		fmt.Fprintf(out, "  %-18s %10.0f %9s %9s %9s   %s   %s\n", s.name, m.rate,
-			brief(m.p50), brief(m.p95), brief(m.p99), costs(m), peaks(m))
+		fmt.Fprintf(out, "  %-18s %9.0f %9s %9s %9s   %-41s %-32s %.2f\n", s.name, m.rate,
+			brief(m.p50), brief(m.p95), brief(m.p99), costs(m), peaks(m), ms(m.driver))
 	}
-	switch bare := medians[1]; {
-	case w.rate > 0:
-		fmt.Fprintf(out, "  ratio of processor time %.2f, of p50 %.2f\n\n", cpu(medians[0])/cpu(bare), float64(medians[0].p50)/float64(bare.p50))
-	case bare.rate < comparableRate:
-		fmt.Fprintf(out, "  ratio of rates %.2f, not comparable: the bare loop did under %d a second\n\n", medians[0].rate/bare.rate, comparableRate)
-	default:
-		fmt.Fprintf(out, "  ratio of rates %.2f\n\n", medians[0].rate/bare.rate)
+	ours, bare := medians[0], medians[1]
+	fmt.Fprintf(out, "  of the bare loop: %.2f of its replies a second, %.2f of its replies for the same CPU, %.2f times its p50",
+		ours.rate/bare.rate, cpu(bare)/cpu(ours), float64(ours.p50)/float64(bare.p50))
+	if w.rate == 0 && bare.rate < comparableRate {
+		fmt.Fprintf(out, " (not comparable: the bare loop did under %d a second)", comparableRate)
 	}
+	fmt.Fprint(out, "\n\n")
 }
 
 // median is the result of middle rate.
