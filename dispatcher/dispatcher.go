@@ -95,6 +95,7 @@ type Dispatcher struct {
 	slots *slots
 	held  *copies
 	nonce nonces
+	away  bool // the last pull failed
 
 	soft  context.Context // ends when the drain begins
 	drain context.CancelFunc
@@ -167,8 +168,16 @@ func (d *Dispatcher) pull() error {
 		return nil // draining
 	}
 	err = d.cfg.Journal.Pull(d.soft, min(n, 256), d.cfg.Lease/3, d.nudge)
-	if err != nil && d.soft.Err() == nil {
+	if d.soft.Err() != nil {
+		return err
+	}
+	switch {
+	case err != nil && !d.away:
 		d.log.WarnContext(d.soft, "the journal can not be reached", "err", err)
+	case err == nil && d.away:
+		d.log.InfoContext(d.soft, "the journal is reached again")
+	}
+	if d.away = err != nil; d.away {
 		pause(d.soft, time.Second)
 	}
 	return err
