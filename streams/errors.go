@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
 // codeNoPeers says that too few servers of the cluster are there, as yet.
@@ -17,7 +18,7 @@ const codeNoPeers jetstream.ErrorCode = 10005
 // readFailed marks what may be asked again; any other error will be the same.
 func readFailed(err error) error {
 	if passing(err) || timedOut(err) {
-		return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
+		return jet.Unread(err)
 	}
 	return err
 }
@@ -26,7 +27,7 @@ func readFailed(err error) error {
 func writeFailed(err error) error {
 	switch {
 	case passing(err):
-		return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
+		return fmt.Errorf("%w: %w", botmesh.ErrRefused, jet.Plain(err))
 	case timedOut(err):
 		return fmt.Errorf("%w: %w", botmesh.ErrUnknown, err)
 	}

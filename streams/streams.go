@@ -20,9 +20,11 @@ import (
 	"math"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
 // EpochKey is the metadata entry that names a stream as it was made. A wanted
@@ -51,7 +53,7 @@ const clusterReplicas = 3
 func Replicas(js jetstream.JetStream) (int, error) {
 	nc := js.Conn()
 	if !nc.IsConnected() {
-		return 0, fmt.Errorf("streams: %w: not connected", botmesh.ErrRefused)
+		return 0, fmt.Errorf("streams: %w", jet.Unread(nats.ErrDisconnected))
 	}
 	if nc.ConnectedClusterName() == "" {
 		return 1, nil

@@ -68,15 +68,16 @@ func Longest(s config.Config) time.Duration {
 // allow, and waits while that can not be told. It returns ctx's error if that
 // ends first.
 func Prepare(ctx context.Context, conn *jet.Conn, s config.Config, log *slog.Logger) error {
-	return Await(ctx, log, "streams", func(ctx context.Context) error {
+	return Await(ctx, log, s, "streams", func(ctx context.Context) error {
 		return streams.Ensure(ctx, conn.JetStream(), streams.Mode(s.Streams), Streams(s))
 	})
 }
 
 // Await repeats try, with pauses of up to three seconds, while what it needs is
 // away: refused, not found or without an answer. Any other error is marked as a
-// wrong configuration. It returns ctx's error if that ends first.
-func Await(ctx context.Context, log *slog.Logger, what string, try func(context.Context) error) error {
+// wrong configuration. It returns ctx's error if that ends first. The wait is logged
+// with the address of the settings s.
+func Await(ctx context.Context, log *slog.Logger, s config.Config, what string, try func(context.Context) error) error {
 	complain := rate.Sometimes{Interval: complainEvery}
 	pauses := backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),
 		backoff.WithMaxInterval(3*time.Second), backoff.WithMaxElapsedTime(0))
@@ -88,7 +89,9 @@ func Await(ctx context.Context, log *slog.Logger, what string, try func(context.
 		case ctx.Err() != nil:
 			return backoff.Permanent(ctx.Err())
 		case errors.Is(err, botmesh.ErrRefused), errors.Is(err, botmesh.ErrUnknown), errors.Is(err, botmesh.ErrNotFound):
-			complain.Do(func() { log.Warn("waiting", "for", what, "err", err) })
+			complain.Do(func() {
+				log.Warn("waiting", "for", what, "err", err, "server", s.NATS.URL, "setting", config.EnvName("nats_url"))
+			})
 			return err
 		}
 		return backoff.Permanent(config.Wrong(err))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
 	"github.com/botmesh-go/botmesh"
@@ -49,7 +50,7 @@ func TestAwaitRepeatsWhatMayYetBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []error{botmesh.ErrRefused, botmesh.ErrUnknown, botmesh.ErrNotFound, nil}
 		tries := 0
-		err := engine.Await(t.Context(), silent, "x", func(context.Context) error {
+		err := engine.Await(t.Context(), silent, config.Config{}, "x", func(context.Context) error {
 			tries++
 			return answers[tries-1]
 		})
@@ -62,7 +63,7 @@ func TestAwaitRepeatsWhatMayYetBe(t *testing.T) {
 func TestAwaitMarksWhatNoWaitingMends(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	err := engine.Await(t.Context(), silent, "x", func(context.Context) error {
+	err := engine.Await(t.Context(), silent, config.Config{}, "x", func(context.Context) error {
 		tries++
 		return errors.New("no permission")
 	})
@@ -71,16 +72,38 @@ func TestAwaitMarksWhatNoWaitingMends(t *testing.T) {
 	}
 }
 
+// Who waits is told for what, at which address, and how to choose another.
+func TestAwaitNamesTheServer(t *testing.T) {
+	t.Parallel()
+	s := settings(t, "BOTMESH_NATS_URL=nats://me:pass@127.0.0.1:1")
+	var out strings.Builder
+	log := slog.New(slog.NewTextHandler(&out, nil))
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = engine.Await(ctx, log, s, "journal", func(context.Context) error { return jet.Unread(nats.ErrReconnectBufExceeded) })
+	})
+	got := out.String()
+	for _, want := range []string{"for=journal", "not connected to NATS", "server=nats://***@127.0.0.1:1", "setting=BOTMESH_NATS_URL"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %q in it", got, want)
+		}
+	}
+	if strings.Contains(got, "pass") || strings.Contains(got, "written") {
+		t.Errorf("got %s, want no password and no word of writing", got)
+	}
+}
+
 func TestAwaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		err := engine.Await(ctx, silent, "x", func(context.Context) error { return botmesh.ErrRefused })
+		err := engine.Await(ctx, silent, config.Config{}, "x", func(context.Context) error { return botmesh.ErrRefused })
 		if !errors.Is(err, context.DeadlineExceeded) || config.IsWrong(err) {
 			t.Errorf("got %v, want the context's error", err)
 		}
-		err = engine.Await(ctx, silent, "x", func(ctx context.Context) error { return fmt.Errorf("cut off: %w", ctx.Err()) })
+		err = engine.Await(ctx, silent, config.Config{}, "x", func(ctx context.Context) error { return fmt.Errorf("cut off: %w", ctx.Err()) })
 		if !errors.Is(err, context.DeadlineExceeded) || config.IsWrong(err) {
 			t.Errorf("ended before: got %v, want the context's error", err)
 		}

@@ -27,7 +27,7 @@ func (l *letters) open(ctx context.Context, conn *jet.Conn, s config.Config, log
 	if l == nil {
 		return nil
 	}
-	return engine.Await(ctx, log, "outbox", func(ctx context.Context) error {
+	return engine.Await(ctx, log, s, "outbox", func(ctx context.Context) error {
 		o, err := outbox.Open(ctx, outbox.Config{
 			Stream: conn.Stream(outbox.StreamName(s.Bot)), Bot: s.Bot, Listen: listen(conn.NATS()), Logger: log,
 		})

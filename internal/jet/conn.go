@@ -153,7 +153,10 @@ func (c *Conn) Healthy() error {
 // Drain writes out what was sent so far, such as acknowledgements, and closes. The
 // error is ctx's or the connection's; it is closed all the same.
 func (c *Conn) Drain(ctx context.Context) error {
-	err := c.nc.FlushWithContext(ctx)
+	var err error
+	if c.nc.IsConnected() { // else nothing is kept that could be written
+		err = c.nc.FlushWithContext(ctx)
+	}
 	c.Close()
 	if err != nil {
 		return fmt.Errorf("jet: drain: %w", err)

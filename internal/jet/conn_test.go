@@ -379,3 +379,17 @@ func to(t *testing.T, s jet.Stream, subject string, size int) error {
 	_, err := s.Publish(t.Context(), jet.Publish{Msg: jet.Msg{Subject: subject, Data: make([]byte, size)}})
 	return err
 }
+
+// Without a connection nothing is left to be written: to stop is no fault.
+func TestDrainBeforeTheServerWasReached(t *testing.T) {
+	t.Parallel()
+	c, err := jet.Dial(t.Context(), jet.Config{URL: "nats://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := c.Drain(ctx); err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+}

@@ -10,8 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/botmesh-go/botmesh"
 )
 
 // floorEvery is how often Pull asks for the acknowledgement floor, which it needs
@@ -93,7 +91,7 @@ func (c *consumer) config(ctx context.Context) (jetstream.ConsumerConfig, error)
 			return jetstream.ConsumerConfig{}, err
 		}
 		if info.LastSeq < floor {
-			return jetstream.ConsumerConfig{}, fmt.Errorf("%w: the stream went back: it ends at %d, %d was acknowledged", botmesh.ErrRefused, info.LastSeq, floor)
+			return jetstream.ConsumerConfig{}, Unread(fmt.Errorf("the stream went back: it ends at %d, %d was acknowledged", info.LastSeq, floor))
 		}
 	}
 	return jetstream.ConsumerConfig{
@@ -113,7 +111,7 @@ func (c *consumer) config(ctx context.Context) (jetstream.ConsumerConfig, error)
 func (c ConsumerConfig) sameStream(metadata map[string]string) error {
 	for key, want := range c.Metadata {
 		if got := metadata[key]; got != want {
-			return fmt.Errorf("%w: the stream is another one: its %s is %q, want %q", botmesh.ErrRefused, key, got, want)
+			return Unread(fmt.Errorf("the stream is another one: its %s is %q, want %q", key, got, want))
 		}
 	}
 	return nil

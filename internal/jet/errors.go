@@ -52,7 +52,7 @@ func writeFailed(err error) error {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return fmt.Errorf("%w: %w", botmesh.ErrTooLarge, err)
 	case notSent(err), errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
+		return fmt.Errorf("%w: %w", botmesh.ErrRefused, Plain(err))
 	default:
 		return fmt.Errorf("%w: %w", botmesh.ErrUnknown, err)
 	}
@@ -63,7 +63,7 @@ func readRefused(e *jetstream.APIError) error {
 	if e.ErrorCode == codeMessageNotFound {
 		return fmt.Errorf("%w: %w", botmesh.ErrNotFound, e)
 	}
-	return fmt.Errorf("%w: %w", botmesh.ErrRefused, e)
+	return Unread(e)
 }
 
 // readFailed maps what went wrong before an answer to a read came. A caller's
@@ -72,8 +72,35 @@ func readFailed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
+	return Unread(err)
 }
+
+// Unread is the [botmesh.ErrRefused] of what only reads: it wraps err and does not
+// speak of writing.
+func Unread(err error) error {
+	return said{"botmesh: not answered: " + Plain(err).Error(), []error{botmesh.ErrRefused, err}}
+}
+
+// Plain says in the words of an operator what the client says in its own: that
+// there is no connection, or no JetStream behind it. Any other error stays as it is.
+func Plain(err error) error {
+	switch {
+	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrDisconnected):
+		return said{"not connected to NATS", []error{err}}
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
+		return said{"nobody answers for the stream: is it there, is JetStream on?", []error{err}}
+	}
+	return err
+}
+
+// said is what it wraps, in other words.
+type said struct {
+	words string
+	of    []error
+}
+
+func (s said) Error() string   { return s.words }
+func (s said) Unwrap() []error { return s.of }
 
 // notSent reports whether the client gave a message back before any byte of it
 // was written: it was not connected, or the message can not be sent at all.

@@ -83,10 +83,31 @@ func TestReadErrors(t *testing.T) {
 		e := &jetstream.APIError{ErrorCode: code}
 		wantKinds(t, readRefused(e), e, want...)
 	}
+	wantKinds(t, readFailed(t.Context(), nats.ErrNoResponders), nats.ErrNoResponders, botmesh.ErrRefused)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	wantKinds(t, readFailed(ended, context.Canceled), context.Canceled)
 	wantKinds(t, readFailed(t.Context(), errTimeout), errTimeout, botmesh.ErrRefused)
+}
+
+// An operator is told in plain words, and of writing only where something was to
+// be written.
+func TestErrorsAreTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{writeFailed(nats.ErrReconnectBufExceeded), "botmesh: refused: nothing was written: not connected to NATS"},
+		{readFailed(t.Context(), nats.ErrReconnectBufExceeded), "botmesh: not answered: not connected to NATS"},
+		{readFailed(t.Context(), nats.ErrNoResponders), "botmesh: not answered: nobody answers for the stream: is it there, is JetStream on?"},
+		{apiFailed(t.Context(), jetstream.ErrJetStreamNotEnabled), "botmesh: not answered: nobody answers for the stream: is it there, is JetStream on?"},
+		{readFailed(t.Context(), errTimeout), "botmesh: not answered: jet: no answer within the timeout"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
 }
 
 func TestAcknowledgements(t *testing.T) {

@@ -3,9 +3,9 @@
 // whether the stream's leader or any replica answered.
 //
 // It is the only place that knows the server's error codes. The rooms that keep
-// something in a stream (journal, checkpoint/natsstore, outbox, schedule) are
-// written on [Stream], so that they run unchanged on a server and on the memory
-// reference ([NewMemory]).
+// something in a stream (journal, checkpoint/natsstore, outbox) are written
+// on [Stream], so that they run unchanged on a server and on the memory reference
+// ([NewMemory]). Making and changing streams is package streams'.
 //
 // What belongs here: calls of one stream, their answers, and the connection's
 // health. What a subject or a record means does not.

@@ -10,12 +10,10 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-
-	"github.com/botmesh-go/botmesh"
 )
 
 // errGone says that a consumer was not there to answer a pull request.
-var errGone = fmt.Errorf("%w: the consumer is not there", botmesh.ErrRefused)
+var errGone = Unread(errors.New("the consumer is not there"))
 
 // puller is one subscription for the answers to pull requests, one request at a
 // time. It is used again only when its last request is known to have ended, so
@@ -98,12 +96,12 @@ func (c *consumer) request(ctx context.Context, r pullRequest, each func(Deliver
 	}
 	p, err := c.puller(r.answers())
 	if err != nil {
-		return fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
+		return Unread(err)
 	}
 	lost := conn.requests.untilLost()
 	var ended bool
 	if err = conn.nc.PublishRequest(c.next, p.inbox, question); err != nil {
-		ended, err = notSent(err), fmt.Errorf("%w: %w", botmesh.ErrRefused, err)
+		ended, err = notSent(err), Unread(err)
 	} else {
 		ended, err = c.receive(ctx, p, r, lost, each)
 	}
@@ -130,9 +128,9 @@ func (c *consumer) receive(ctx context.Context, p *puller, r pullRequest, lost <
 		case <-ctx.Done():
 			return false, nil
 		case <-lost:
-			return false, fmt.Errorf("%w: %w", botmesh.ErrRefused, errLost)
+			return false, Unread(errLost)
 		case <-timer.C:
-			return false, fmt.Errorf("%w: %w", botmesh.ErrRefused, errTimeout)
+			return false, Unread(errTimeout)
 		}
 		timer.Reset(silence)
 		if m.Subject != p.inbox {
@@ -151,7 +149,7 @@ func (c *consumer) receive(ctx context.Context, p *puller, r pullRequest, lost <
 		case code == statusNoResponders, code == statusConflict && text == "Consumer Deleted":
 			return true, errGone
 		default:
-			return false, fmt.Errorf("%w: %s %s", botmesh.ErrRefused, code, text)
+			return false, Unread(fmt.Errorf("%s %s", code, text))
 		}
 	}
 	return true, nil

@@ -94,7 +94,7 @@ func (s *stream) directRange(ctx context.Context, r getRequest) ([]Stored, error
 		case statusEnd, statusNotFound:
 			return of, nil
 		default:
-			return nil, fmt.Errorf("%w: %s %s", botmesh.ErrRefused, code, answer.Header.Get("Description"))
+			return nil, Unread(fmt.Errorf("%s %s", code, answer.Header.Get("Description")))
 		}
 		m, left, err := directMessage(answer)
 		if err != nil {

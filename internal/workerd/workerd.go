@@ -144,7 +144,7 @@ func (w *Worker) serve(ctx context.Context) error {
 
 // open waits until journal and outbox can be read, and makes the dispatcher.
 func (w *Worker) open(ctx context.Context, coordinator coord.Coordinator) (d *dispatcher.Dispatcher, err error) {
-	err = engine.Await(ctx, w.cfg.Log, "journal and outbox", func(ctx context.Context) error {
+	err = engine.Await(ctx, w.cfg.Log, w.cfg.Settings, "journal and outbox", func(ctx context.Context) error {
 		d, err = w.wire(ctx, coordinator)
 		return err
 	})
