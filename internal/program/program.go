@@ -3,7 +3,8 @@
 // They read their settings, set up telemetry and the private address, do their
 // work until SIGTERM or SIGINT, drain, and exit: with 0 after a drain, 2 for a wrong
 // configuration, told in a line for each thing that is wrong, 1 for anything
-// else. A second signal ends the program at once.
+// else. A second signal ends the program at once, unless it comes within a second
+// of the first: a wrapper such as timeout repeats what it was told.
 //
 // What belongs here: what all of them do in the same way. The work is theirs.
 package program
@@ -34,6 +35,9 @@ const module = "github.com/botmesh-go/botmesh"
 // overtime is what a program gets beyond its drain to close its connections and
 // flush its telemetry; then it ends whatever it does.
 const overtime = 10 * time.Second
+
+// repetition is how long after the first signal another one is that same one again.
+const repetition = time.Second
 
 // Exit codes.
 const (
@@ -124,7 +128,7 @@ func (p Program) Serve(settings config.Config, environ []string, log *slog.Logge
 	return nil
 }
 
-// interrupted returns a context that ends with the first signal. A second one, or
+// interrupted returns a context that ends with the first signal. A later one, or
 // a drain that does not end, ends the process.
 func interrupted(ctx context.Context, drain time.Duration, log *slog.Logger) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -136,14 +140,14 @@ func interrupted(ctx context.Context, drain time.Duration, log *slog.Logger) (co
 			return
 		}
 		log.Info("stopping", "signal", first.String())
+		began := time.Now()
 		cancel()
-		select {
-		case second, ok := <-signals:
-			if !ok {
-				return
-			}
+		switch second, ended := another(signals, began, time.After(drain+overtime)); {
+		case ended:
+			return
+		case second != nil:
 			log.Warn("ended by a second signal", "signal", second.String())
-		case <-time.After(drain + overtime):
+		default:
 			log.Error("ended since the drain does not end")
 		}
 		os.Exit(ExitFailed)
@@ -152,6 +156,21 @@ func interrupted(ctx context.Context, drain time.Duration, log *slog.Logger) (co
 		signal.Stop(signals)
 		close(signals)
 		cancel()
+	}
+}
+
+// another waits for a signal that is no repetition of the one that came at began.
+// It returns nil if the time is up, and true if the channel was closed.
+func another(signals <-chan os.Signal, began time.Time, up <-chan time.Time) (second os.Signal, ended bool) {
+	for {
+		select {
+		case second, ok := <-signals:
+			if !ok || time.Since(began) >= repetition {
+				return second, !ok
+			}
+		case <-up:
+			return nil, false
+		}
 	}
 }
 
@@ -183,7 +202,7 @@ func Report(stderr io.Writer, name string, err error) int {
 		return ExitOK
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(stderr, "%s: %s\n", name, strings.TrimSpace(line))
+		fmt.Fprintf(stderr, "%s: %s\n", name, strings.TrimPrefix(strings.TrimSpace(line), name+": "))
 	}
 	if config.IsWrong(err) {
 		return ExitWrong

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -162,6 +163,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p.stdout.until(t, "\n")
 	p.signal(t)
 	p.stdout.until(t, "draining for ever")
+	<-time.After(repetition) // one that comes sooner is the first one again
 	began := time.Now()
 	p.signal(t)
 	if code, stdout, _ := p.end(t); code != ExitFailed || !strings.Contains(stdout, "ended by a second signal") {
@@ -169,6 +171,37 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	}
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it took %v", took)
+	}
+}
+
+// A wrapper may pass the same signal on twice: that is no wish to end at once.
+func TestRepeatedSignalIsTheFirstOneAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		signals := make(chan os.Signal, 2)
+		began := time.Now()
+		time.AfterFunc(repetition/2, func() { signals <- syscall.SIGTERM })
+		time.AfterFunc(2*repetition, func() { signals <- syscall.SIGINT })
+		second, ended := another(signals, began, nil)
+		if second != syscall.SIGINT || ended || time.Since(began) != 2*repetition {
+			t.Errorf("got %v, %v after %v, want the interrupt after %v", second, ended, time.Since(began), 2*repetition)
+		}
+		if second, ended := another(signals, began, time.After(time.Hour)); second != nil || ended {
+			t.Errorf("time is up: got %v, %v, want no signal", second, ended)
+		}
+		close(signals)
+		if _, ended := another(signals, began, nil); !ended {
+			t.Error("closed: got a signal, want the end")
+		}
+	})
+}
+
+func TestReportNamesTheProgramOnce(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	Report(&out, "botmesh", errors.New("botmesh: not answered: no\nand more"))
+	if got, want := out.String(), "botmesh: not answered: no\nbotmesh: and more\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
