@@ -71,7 +71,7 @@ func (l *lane) applied(n journal.Nudge, ask bool) (bool, error) {
 			return false, err
 		}
 	}
-	if err := l.rewound(c, n); err != nil {
+	if err := l.rewound(ctx, c, n); err != nil {
 		return false, err
 	}
 	switch {
@@ -117,8 +117,18 @@ func (l *lane) delivered(ctx context.Context, n journal.Nudge) (bool, error) {
 // rewound says so if the journal went back behind the chat's cursor: a record
 // not after the cursor was stored after the cursor's own. It would be taken for
 // applied; only an operator can tell what it is.
-func (l *lane) rewound(c chatCopy, n journal.Nudge) error {
+//
+// A server's clock may have gone back between the two. Then the cursor's record is
+// still where it was, and the journal did not.
+func (l *lane) rewound(ctx context.Context, c chatCopy, n journal.Nudge) error {
 	if n.Seq > c.cp.Cursor || c.cp.CursorAt.IsZero() || n.Stored.IsZero() || !n.Stored.After(c.cp.CursorAt) {
+		return nil
+	}
+	at, err := l.d.cfg.Journal.Read(ctx, l.chat, c.cp.Cursor-1, 1)
+	if err != nil {
+		return chatError("look for a journal that went back behind", l.chat, err)
+	}
+	if len(at) > 0 && at[0].Record.Seq == c.cp.Cursor && at[0].Record.Stored.Equal(c.cp.CursorAt) {
 		return nil
 	}
 	l.d.log.ErrorContext(l.d.hard, "the journal went back behind the cursor: give it a new epoch",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime/debug"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -16,6 +18,11 @@ import (
 
 // maxEffects bounds the letter that a checkpoint carries, in bytes of JSON.
 const maxEffects = 256 << 10
+
+// maxCheckpoint bounds a checkpoint that a run makes, in bytes. It is as much below
+// the largest message of a server, 1 MiB, as it takes to note later that a run
+// failed, a replica died or a record was set aside.
+const maxCheckpoint = 1<<20 - 16<<10
 
 // maxError bounds the error text that a checkpoint carries, in bytes.
 const maxError = 1 << 10
@@ -33,14 +40,19 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, o botmesh.Outcome) e
 		}
 		next.Effects, h.sent = letter, true
 	}
-	if err := h.failIfTooLarge(h.commit(ctx, next)); err != nil {
+	if err := h.failIfTooLarge(h.commit(ctx, next, maxCheckpoint)); err != nil {
 		return err
 	}
 	return h.confirm(ctx)
 }
 
 // letter makes the effects that hold one letter.
-func (h *hold) letter(ctx context.Context, id string, sends []botmesh.Send) (*checkpoint.Effects, error) {
+func (h *hold) letter(ctx context.Context, id string, sends []botmesh.Send) (_ *checkpoint.Effects, err error) {
+	defer func() {
+		if p := recover(); p != nil { // a provider's Split must not end the process
+			err = fmt.Errorf("cut the sends: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	now := time.Now()
 	letter, err := h.d.cfg.Outbox.Letter(id, h.chat, sends, now, telemetry.Inject(ctx))
 	if err != nil {
@@ -80,12 +92,12 @@ func (h *hold) past(r botmesh.Record) checkpoint.Checkpoint {
 // commit writes a checkpoint that moved its cursor. If it holds no conversation
 // it goes when nothing can refer to it any more: its records and letters are
 // gone by then, and effects of that age count as flushed.
-func (h *hold) commit(ctx context.Context, next checkpoint.Checkpoint) error {
+func (h *hold) commit(ctx context.Context, next checkpoint.Checkpoint, limit int) error {
 	var ttl time.Duration
 	if len(next.State) == 0 {
 		ttl = 2 * h.d.cfg.Retention
 	}
-	return h.write(ctx, next, ttl)
+	return h.write(ctx, next, ttl, limit)
 }
 
 // skip passes a record that has no effect. The cursor moves in memory, and in
@@ -93,7 +105,7 @@ func (h *hold) commit(ctx context.Context, next checkpoint.Checkpoint) error {
 func (h *hold) skip(r botmesh.Record) error {
 	next := h.past(r)
 	if h.cp.During != nil || h.cp.Tries != nil || h.cp.Claim != nil {
-		return h.commit(h.ctx, next)
+		return h.commit(h.ctx, next, math.MaxInt)
 	}
 	next.Recent, next.Effects = h.cp.Recent, h.cp.Effects
 	h.cp = next
@@ -110,7 +122,7 @@ func (h *hold) writeCursor() error {
 	}
 	next := h.cp
 	next.Effects = nil
-	return h.commit(h.ctx, next)
+	return h.commit(h.ctx, next, math.MaxInt)
 }
 
 // setRecordAside moves the chat past a record that can not be applied. The dead
@@ -121,7 +133,7 @@ func (h *hold) setRecordAside(r botmesh.Record, tries int, cause error) error {
 		Seq: r.Seq, Epoch: r.Epoch, Tries: tries, Error: shorten(cause.Error()),
 	}}
 	h.d.log.ErrorContext(h.ctx, "record set aside", "chat", h.chat, "seq", r.Seq, "attempt", tries, "err", firstLine(cause))
-	if err := h.commit(h.ctx, next); err != nil {
+	if err := h.commit(h.ctx, next, math.MaxInt); err != nil {
 		return err
 	}
 	return h.confirm(h.ctx)
@@ -144,7 +156,7 @@ func (h *hold) noteTry(r botmesh.Record, tries checkpoint.Tries, cause error) er
 	telemetry.TurnRetries.Add(h.ctx, 1)
 	next := h.cp
 	next.Tries, next.Effects = &tries, nil
-	return h.write(h.ctx, next, 0)
+	return h.write(h.ctx, next, 0, math.MaxInt)
 }
 
 // claim marks a record that is about to run under a turn whose previous holder
@@ -183,7 +195,7 @@ func (h *hold) claim(r botmesh.Record) error {
 	next := h.cp
 	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now()}
 	next.Tries, next.Effects = &tries, nil
-	if err := h.write(h.ctx, next, 0); err != nil {
+	if err := h.write(h.ctx, next, 0, math.MaxInt); err != nil {
 		return err
 	}
 	h.claimed = true
@@ -193,9 +205,10 @@ func (h *hold) claim(r botmesh.Record) error {
 // write replaces the checkpoint. It is sent only when every effect of the one it
 // replaces is confirmed, and not by a replica that knows its turn is lost.
 //
-// botmesh.ErrConflict: another replica wrote. botmesh.ErrUnknown: the turn ended
-// before the answer; who holds the chat next finds out.
-func (h *hold) write(ctx context.Context, next checkpoint.Checkpoint, ttl time.Duration) error {
+// botmesh.ErrConflict: another replica wrote. botmesh.ErrTooLarge: over limit, in
+// bytes, or over what the store takes. botmesh.ErrUnknown: the turn ended before
+// the answer; who holds the chat next finds out.
+func (h *hold) write(ctx context.Context, next checkpoint.Checkpoint, ttl time.Duration, limit int) error {
 	if err := h.confirm(h.ctx); err != nil {
 		return err
 	}
@@ -208,6 +221,9 @@ func (h *hold) write(ctx context.Context, next checkpoint.Checkpoint, ttl time.D
 	value, err := next.Encode()
 	if err != nil {
 		return &failedError{err}
+	}
+	if len(value) > limit {
+		return fmt.Errorf("%w: the chat's state and sends are %d bytes, want at most %d", botmesh.ErrTooLarge, len(value), limit)
 	}
 	ctx, span := telemetry.Tracer().Start(ctx, telemetry.SpanCheckpoint)
 	defer span.End()

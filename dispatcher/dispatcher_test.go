@@ -13,7 +13,6 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/dispatcher"
-	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/provider"
 )
 
@@ -83,13 +82,9 @@ func TestARecordThatFailsIsTriedAgainInPlaceAndThenSetAside(t *testing.T) {
 		if took := at[4].Sub(at[0]).Round(time.Second); took != 30*time.Second {
 			t.Errorf("got %s from the first to the last try, want 30s", took)
 		}
-		j, err := journal.Open(t.Context(), journal.Config{Bot: "demo", Inbox: w.stream("INBOX"), Dead: w.stream("DEAD")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		dead, err := j.DeadLetters(t.Context(), journal.Filter{})
-		if err != nil || len(dead) != 1 {
-			t.Fatalf("got %v, %v, want one dead letter", dead, err)
+		dead := w.dead()
+		if len(dead) != 1 {
+			t.Fatalf("got %v, want one dead letter", dead)
 		}
 		if dead[0].Error != "no" || dead[0].Tries != 5 {
 			t.Errorf("got %+v, want error no after 5 tries", dead[0])

@@ -36,6 +36,8 @@ type hold struct {
 	lazy      int
 	// gone is the highest sequence that was nudged or ticketed and proven deleted.
 	gone uint64
+	// current says that chatCopy is the chat's: it was read or written under this turn.
+	current bool
 	// claimed says that this turn needs no claim, or has made it.
 	claimed bool
 	// sent says that a record of this turn was answered.
@@ -106,6 +108,7 @@ func (h *hold) open() error {
 // reload reads the checkpoint until its effects are confirmed too.
 func (h *hold) reload() error {
 	h.d.held.drop(h.key)
+	h.current = false
 	for {
 		c, err := h.load(h.ctx)
 		if err != nil {
@@ -119,7 +122,7 @@ func (h *hold) reload() error {
 }
 
 func (h *hold) adopt(c chatCopy) {
-	h.chatCopy, h.committed, h.lazy = c, c.cp.Cursor, 0
+	h.chatCopy, h.committed, h.lazy, h.current = c, c.cp.Cursor, 0, true
 	if c.cp.Fence > h.fence {
 		h.fence = c.cp.Fence + 1 // it never falls, whatever Redis forgot
 	}
@@ -222,8 +225,8 @@ func (h *hold) next() ([]journal.Entry, error) {
 // was journaled, zero if there is none.
 func (h *hold) target() uint64 {
 	seen := max(h.cp.Cursor, h.gone)
-	low, _ := h.above(seen)
-	if t := h.turn.Waiting().Highest; low == 0 && t > seen {
+	low, given := h.above(seen)
+	if t := max(h.turn.Waiting().Highest, given); low == 0 && t > seen {
 		low = t
 	}
 	return low
@@ -298,7 +301,11 @@ func (h *hold) end(err error) error {
 	h.keepCopy(err)
 	releasing, cancel := context.WithTimeout(ctx, h.moment())
 	defer cancel()
-	if rerr := h.turn.Release(releasing, h.committed); rerr != nil {
+	rerr := h.turn.Release(releasing, h.committed)
+	switch {
+	case errors.Is(rerr, botmesh.ErrLeaseLost):
+		h.d.held.drop(h.key) // lost since it was last looked at
+	case rerr != nil:
 		h.d.log.WarnContext(ctx, "release not confirmed, repaired in the background", "chat", h.key, "err", rerr)
 	}
 	return err
@@ -309,7 +316,7 @@ func (h *hold) moment() time.Duration { return min(h.d.cfg.Lease/3, 2*time.Secon
 
 // keepCopy remembers the chat as the store has it.
 func (h *hold) keepCopy(err error) {
-	if err != nil && !errors.As(err, new(*laterError)) || h.lazy > 0 {
+	if err != nil && !errors.As(err, new(*laterError)) || h.lazy > 0 || !h.current {
 		h.d.held.drop(h.key)
 		return
 	}

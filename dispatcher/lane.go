@@ -31,6 +31,7 @@ type lane struct {
 
 	mu     sync.Mutex
 	nudges map[place]journal.Nudge
+	given  uint64    // the highest sequence that was given back for want of room
 	since  time.Time // when the phase began
 	phase  Phase
 	fence  uint64
@@ -52,7 +53,9 @@ func (l *lane) add(n journal.Nudge) {
 	l.mu.Lock()
 	_, known := l.nudges[p]
 	full := !known && len(l.nudges) >= maxNudges && n.Seq > l.lowestLocked().Seq
-	if !full {
+	if full {
+		l.given = max(l.given, n.Seq)
+	} else {
 		l.nudges[p] = n // of two deliveries of a record the later one is kept
 	}
 	l.mu.Unlock()
@@ -91,9 +94,9 @@ func (l *lane) waiting() int {
 	return len(l.nudges)
 }
 
-// above returns the lowest and the highest sequence over cursor that a nudge
-// names, zero if there is none.
-func (l *lane) above(cursor uint64) (lowest, highest uint64) {
+// above returns the lowest sequence over cursor that a nudge names, zero if there
+// is none, and the highest of those that were given back for want of room.
+func (l *lane) above(cursor uint64) (lowest, given uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for p := range l.nudges {
@@ -103,9 +106,8 @@ func (l *lane) above(cursor uint64) (lowest, highest uint64) {
 		if lowest == 0 || p.seq < lowest {
 			lowest = p.seq
 		}
-		highest = max(highest, p.seq)
 	}
-	return lowest, highest
+	return lowest, l.given
 }
 
 // take removes the nudges that which chooses and returns them.

@@ -69,7 +69,7 @@ func (h *hold) midway(ctx context.Context, r botmesh.Record, q request, eager *i
 	if q.send == nil {
 		during.Kept = q.kept
 		next.During, next.Effects = &during, nil
-		return h.failIfTooLarge(h.write(ctx, next, 0))
+		return h.failIfTooLarge(h.write(ctx, next, 0, maxCheckpoint))
 	}
 	*eager++
 	if *eager <= during.Eager {
@@ -83,7 +83,7 @@ func (h *hold) midway(ctx context.Context, r botmesh.Record, q request, eager *i
 	next.During, next.Effects = &during, letter
 	// A crash after this write, before the letter is in the outbox: the record is
 	// run again, and whoever holds the chat flushes this checkpoint first.
-	if err := h.failIfTooLarge(h.write(ctx, next, 0)); err != nil {
+	if err := h.failIfTooLarge(h.write(ctx, next, 0, maxCheckpoint)); err != nil {
 		return err
 	}
 	return h.confirm(trace.ContextWithSpan(h.ctx, trace.SpanFromContext(ctx)))

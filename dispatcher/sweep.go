@@ -2,6 +2,8 @@ package dispatcher
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -110,8 +112,9 @@ func (d *Dispatcher) sweepChat(ctx context.Context, key, epoch string) error {
 			return nil
 		}
 	}
+	sum := sha256.Sum256([]byte(key)) // a key and an epoch may be too long together for an id
 	_, err = d.cfg.Journal.Publish(ctx, botmesh.Record{
-		Type: botmesh.TypeEvent, ID: "sweep:" + epoch + ":" + key[:min(len(key), 150)], Chat: cp.Chat,
+		Type: botmesh.TypeEvent, ID: "sweep:" + epoch + ":" + hex.EncodeToString(sum[:16]), Chat: cp.Chat,
 	})
 	return err
 }

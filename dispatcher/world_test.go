@@ -38,6 +38,8 @@ type world struct {
 	bot      *counter
 
 	epoch string // of the journal
+	// wrap, if set, stands between a replica's gate and a stream.
+	wrap func(kind string, s jet.Stream) jet.Stream
 
 	mu       sync.Mutex
 	replicas []*replica
@@ -98,7 +100,13 @@ func (w *world) start(configure ...func(*dispatcher.Config)) *replica {
 	var err error
 	r.coord, err = coord.NewMemory(w.hub, coord.Config{Lease: lease})
 	must(err)
-	in := func(kind string) jet.Stream { return gated{w.stream(kind), r.gate} }
+	in := func(kind string) jet.Stream {
+		s := w.stream(kind)
+		if w.wrap != nil {
+			s = w.wrap(kind, s)
+		}
+		return gated{s, r.gate}
+	}
 	j, err := journal.Open(ctx, journal.Config{Bot: "demo", Inbox: in("INBOX"), Dead: in("DEAD"), AckWait: lease})
 	must(err)
 	r.store = natsstore.New(in("CP"), "demo")
@@ -196,6 +204,20 @@ func (w *world) settled(limit time.Duration) {
 		}
 		time.Sleep(50 * time.Millisecond) // virtual
 	}
+}
+
+// dead returns what was set aside.
+func (w *world) dead() []journal.DeadLetter {
+	w.t.Helper()
+	j, err := journal.Open(w.t.Context(), journal.Config{Bot: "demo", Inbox: w.stream("INBOX"), Dead: w.stream("DEAD")})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	dead, err := j.DeadLetters(w.t.Context(), journal.Filter{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return dead
 }
 
 func (w *world) dump() string {
