@@ -78,7 +78,7 @@ func readFailed(ctx context.Context, err error) error {
 // Unread is the [botmesh.ErrRefused] of what only reads: it wraps err and does not
 // speak of writing.
 func Unread(err error) error {
-	return said{"botmesh: not answered: " + Plain(err).Error(), []error{botmesh.ErrRefused, err}}
+	return &said{"botmesh: not answered: " + Plain(err).Error(), []error{botmesh.ErrRefused, err}}
 }
 
 // Plain says in the words of an operator what the client says in its own: that
@@ -86,9 +86,9 @@ func Unread(err error) error {
 func Plain(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrDisconnected):
-		return said{"not connected to NATS", []error{err}}
+		return &said{"not connected to NATS", []error{err}}
 	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrJetStreamNotEnabled):
-		return said{"nobody answers for the stream: is it there, is JetStream on?", []error{err}}
+		return &said{"nobody answers for the stream: is it there, is JetStream on?", []error{err}}
 	}
 	return err
 }
@@ -99,8 +99,8 @@ type said struct {
 	of    []error
 }
 
-func (s said) Error() string   { return s.words }
-func (s said) Unwrap() []error { return s.of }
+func (s *said) Error() string   { return s.words }
+func (s *said) Unwrap() []error { return s.of }
 
 // notSent reports whether the client gave a message back before any byte of it
 // was written: it was not connected, or the message can not be sent at all.
