@@ -49,7 +49,7 @@ var house = map[string][]string{
 	"internal/jet/...":          {"internal/jet"},
 	"journal":                   {"internal/jet"},
 	"outbox":                    {"internal/jet", "provider"},
-	"streams":                   {},
+	"streams":                   {"internal/jet"},
 	"checkpoint":                {},
 	"checkpoint/checkpointtest": {"checkpoint"},
 	"checkpoint/natsstore":      {"checkpoint", "internal/jet"},
