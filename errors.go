@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// Every call to a store or an engine has one of three answers. No error: it is
-// done. An error that is none of those below or [ErrConflict], [ErrRefused],
-// [ErrNotFound]: it was refused, nothing happened. [ErrUnknown]: it may have
-// happened, and only a read can tell.
+// A call to a store or an engine is done (no error), refused, in conflict or
+// unknown. Unknown alone may have happened, and only a read can tell; any other
+// error, also one that is none of these, says that nothing did.
 var (
 	// ErrUnknown says that no answer came: the call may have happened or not, or
 	// may still happen. It is settled by reading, never by guessing.

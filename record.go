@@ -9,9 +9,8 @@ import (
 // Bot-Type header on the wire.
 type RecordType string
 
-// The record types. Only TypeMessage, TypeCallback, TypeTimer and TypeCommand
-// begin a turn of a bot that does not ask for more; an unknown type is kept as
-// TypeEvent.
+// The record types. A bot handles TypeMessage and TypeCallback; all others are kept
+// in their place and have no effect on it. An unknown type is kept as TypeEvent.
 const (
 	TypeMessage    RecordType = "message"    // a user wrote something
 	TypeCallback   RecordType = "callback"   // a user pressed a button

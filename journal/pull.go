@@ -106,9 +106,9 @@ func (j *Journal) odd(ctx context.Context, d jet.Delivery, why error) {
 	err := j.SetAside(ctx, Dead{Chat: nowhere, Epoch: j.epoch, Seq: d.Seq, Error: why.Error()})
 	if err != nil {
 		j.log.WarnContext(ctx, "a journaled message names no chat and could not be set aside", "seq", d.Seq, "err", err)
-		d.Nak(oddAgain) //nolint:errcheck // best effort: without it the nudge comes after AckWait
+		_ = d.Nak(oddAgain) // best effort: without it the nudge comes after AckWait
 		return
 	}
 	j.log.WarnContext(ctx, "a journaled message names no chat and was set aside", "seq", d.Seq, "err", why)
-	d.Ack() //nolint:errcheck // best effort: setting aside again changes nothing
+	_ = d.Ack() // best effort: setting aside again changes nothing
 }

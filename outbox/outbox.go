@@ -35,9 +35,10 @@ type Outbox struct {
 	idle  *simplelru.LRU[botmesh.ChatKey, *chain]
 }
 
-// Open reads the outbox's epoch from its stream. It fails with
-// botmesh.ErrNotFound if there is no such stream, and with botmesh.ErrRefused if
-// nobody could answer.
+// Open reads the outbox's epoch from its stream.
+//
+// It fails with botmesh.ErrRefused if there is no such stream or nobody could
+// answer just now.
 func Open(ctx context.Context, cfg Config) (*Outbox, error) {
 	cfg.defaults()
 	if err := cfg.validate(); err != nil {

@@ -2,13 +2,14 @@
 // answers: every write is done, refused, in conflict or unknown, and a read says
 // whether the stream's leader or any replica answered.
 //
-// It is the only place that knows the server's error codes. The rooms that keep
-// something in a stream (journal, checkpoint/natsstore, outbox) are written
-// on [Stream], so that they run unchanged on a server and on the memory reference
-// ([NewMemory]). Making and changing streams is package streams'.
+// What the server's error codes say of a read or a write is known here alone. The
+// rooms that keep something in a stream (journal, checkpoint/natsstore, outbox)
+// are written on [Stream], so that they run unchanged on a server and on the
+// memory reference ([NewMemory]).
 //
 // What belongs here: calls of one stream, their answers, and the connection's
-// health. What a subject or a record means does not.
+// health. What a subject or a record means does not, nor do making and changing
+// streams.
 package jet
 
 import (

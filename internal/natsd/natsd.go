@@ -21,9 +21,9 @@ type Config struct {
 	Dir string
 	// Port is listened on at 127.0.0.1. Zero picks a free one.
 	Port int
-	// SyncInterval is how often what was written is forced to disk, which a power
-	// loss may take; a crash of the process takes nothing. Defaults to one second.
-	// Below zero every message is forced before it is acknowledged.
+	// SyncInterval is how often what was written is forced to disk. A power loss
+	// takes what was not, a crash of the process takes nothing. Defaults to one
+	// second. Below zero every message is forced before it is acknowledged.
 	SyncInterval time.Duration
 	// Logger gets the server's warnings and errors. Defaults to discarding.
 	Logger *slog.Logger
