@@ -82,13 +82,23 @@ func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	header := r.Header.Clone()
 	header.Set("Host", r.Host)
 	if err := rcv.Verify(header, body); err != nil {
-		return verdict{status: http.StatusUnauthorized, outcome: unauthorized, text: "not signed by the platform", err: err}
+		return unsigned(err)
 	}
 	recs, err := h.parse(ctx, rcv, header, body)
 	if err != nil {
 		return verdict{status: http.StatusBadRequest, outcome: rejected, text: err.Error(), err: err}
 	}
 	return h.store(ctx, rcv, body, recs)
+}
+
+// unsigned tells why a request was not taken for the platform's, if that may be told.
+func unsigned(err error) verdict {
+	v := verdict{status: http.StatusUnauthorized, outcome: unauthorized, text: "not signed by the platform", err: err}
+	var told provider.Refusal
+	if errors.As(err, &told) {
+		v.text = told.Error()
+	}
+	return v
 }
 
 // unread says why a body could not be read.

@@ -27,7 +27,8 @@ type Receiver interface {
 	MaxBody() int64
 	// Verify checks that the platform sent this: a signature over the raw body, or
 	// a secret in a header, compared in constant time. It is called before Parse
-	// and must not parse. h holds the Host header too. An error means 401.
+	// and must not parse. h holds the Host header too. An error means 401; its text
+	// is told only if it is a [Refusal].
 	Verify(h http.Header, body []byte) error
 	// Parse turns a verified body into records, one per event, in order. An error
 	// means that the body is not what the platform sends at all (broken JSON): 4xx
@@ -36,6 +37,12 @@ type Receiver interface {
 	// no chat. Records have everything but their place in the journal.
 	Parse(h http.Header, body []byte) ([]botmesh.Record, error)
 }
+
+// Refusal is an error of Verify whose text is told to whoever sent the request. It
+// must help nobody to forge one.
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
 
 // Answerer is implemented by a Receiver whose platform reads the body of a
 // successful answer.

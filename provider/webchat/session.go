@@ -5,12 +5,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/botmesh-go/botmesh/provider"
 )
 
 // sessionAge is how long a session lasts after the page was last opened.
@@ -22,9 +23,9 @@ const (
 	asButton  = "button"
 )
 
-var (
-	errOrigin  = errors.New("webchat: not from the page")
-	errSession = errors.New("webchat: no session, or an expired or forged one")
+const (
+	errOrigin  = provider.Refusal("webchat: the request is not from this host's page")
+	errSession = provider.Refusal("webchat: there is no session, or it has ended: reload the page")
 )
 
 // sign is a MAC over parts, none of which may hold a line feed but the last.

@@ -157,16 +157,16 @@ func TestForeignPagesAreRefusedAndNotJournaled(t *testing.T) {
 	s := newSite(t)
 	b := s.open()
 	form := url.Values{"chat": {b.chat}, "id": {"0123-abc"}, "text": {"hello"}}
-	if resp, _ := b.request(b.post, form, "https://evil.example"); resp.StatusCode != http.StatusUnauthorized {
-		t.Errorf("another origin: got %d, want 401", resp.StatusCode)
+	if resp, body := b.request(b.post, form, "https://evil.example"); resp.StatusCode != http.StatusUnauthorized || !strings.Contains(body, "not from this host's page") {
+		t.Errorf("another origin: got %d and %q, want 401 and why", resp.StatusCode, body)
 	}
 	if resp, _ := b.request("webchat/session?new", nil, "https://evil.example"); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("a session for another origin: got %d, want 403", resp.StatusCode)
 	}
 	stranger := &browser{site: s, client: &http.Client{Transport: &http.Transport{}}}
 	t.Cleanup(stranger.client.CloseIdleConnections)
-	if resp, _ := stranger.request(b.post, form, s.url); resp.StatusCode != http.StatusUnauthorized {
-		t.Errorf("without a session: got %d, want 401", resp.StatusCode)
+	if resp, body := stranger.request(b.post, form, s.url); resp.StatusCode != http.StatusUnauthorized || !strings.Contains(body, "reload the page") {
+		t.Errorf("without a session: got %d and %q, want 401 and why", resp.StatusCode, body)
 	}
 	if got := s.records(b.key()); len(got) != 0 {
 		t.Errorf("got %+v journaled, want nothing", got)

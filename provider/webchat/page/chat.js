@@ -31,8 +31,10 @@ async function open(fresh) {
         enter(await answer.json())
         return
       }
-    } catch { /* not reachable: again */ }
-    state('offline')
+      state('offline', answer.status === 403 ? 'refused: ' + await reason(answer) : undefined)
+    } catch { // not reachable: again
+      state('offline')
+    }
     await pause(wait)
   }
 }
@@ -148,7 +150,6 @@ function send(line) {
 }
 
 async function reason(answer) {
-  if (answer.status === 401) return 'the session has ended, reload the page'
   return (await answer.text()).replace(/^webchat: /, '').trim()
 }
 
@@ -204,9 +205,9 @@ function element(name, style, text) {
   return e
 }
 
-function state(word) {
+function state(word, text = word) {
   $('state').dataset.state = word
-  $('state').textContent = word
+  $('state').textContent = text
 }
 
 // ask posts, and does not wait for ever.
