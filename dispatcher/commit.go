@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -213,7 +214,7 @@ func (h *hold) write(ctx context.Context, next checkpoint.Checkpoint, ttl time.D
 		return err
 	}
 	if h.turn.Context().Err() != nil {
-		telemetry.Conflicts.Add(ctx, 1, reason("lease lost"))
+		telemetry.Conflicts.Add(ctx, 1, reason("lease_lost"))
 		return context.Cause(h.turn.Context())
 	}
 	next.Chat, next.Fence, next.Deploy = h.chat, h.fence, max(h.d.cfg.Deploy, h.cp.Deploy)
@@ -255,11 +256,6 @@ func shorten(s string) string { return s[:min(len(s), maxError)] }
 
 // firstLine leaves a panic's stack to the dead letter.
 func firstLine(err error) string {
-	s := err.Error()
-	for i := range len(s) {
-		if s[i] == '\n' {
-			return s[:i]
-		}
-	}
-	return s
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }

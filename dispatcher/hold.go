@@ -292,7 +292,7 @@ func (h *hold) end(err error) error {
 	closing, cancel := context.WithTimeout(ctx, h.moment())
 	defer cancel()
 	if _, cerr := h.delivery.Close(closing); cerr != nil {
-		h.d.log.WarnContext(ctx, "delivery not closed in order, the next owner waits", "chat", h.key, "err", cerr)
+		h.d.log.WarnContext(ctx, "delivery not closed in order, the next owner waits", "chat", h.chat, "err", cerr)
 	}
 	if h.turn.Context().Err() != nil {
 		h.d.held.drop(h.key)
@@ -306,7 +306,7 @@ func (h *hold) end(err error) error {
 	case errors.Is(rerr, botmesh.ErrLeaseLost):
 		h.d.held.drop(h.key) // lost since it was last looked at
 	case rerr != nil:
-		h.d.log.WarnContext(ctx, "release not confirmed, repaired in the background", "chat", h.key, "err", rerr)
+		h.d.log.WarnContext(ctx, "release not confirmed, repaired in the background", "chat", h.chat, "err", rerr)
 	}
 	return err
 }

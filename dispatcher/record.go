@@ -103,7 +103,6 @@ func (h *hold) attempt(r botmesh.Record, tries checkpoint.Tries) error {
 	telemetry.TurnDuration.Record(ctx, time.Since(began).Seconds())
 	switch {
 	case err != nil:
-		result = "failed"
 	case outcome.Ignored:
 		result = "ignored"
 		err = h.skip(r)
@@ -112,6 +111,10 @@ func (h *hold) attempt(r botmesh.Record, tries checkpoint.Tries) error {
 	}
 	if err != nil {
 		span.SetStatus(codes.Error, "not applied")
+		result = "lost" // the turn ended, or another replica was first
+		if errors.As(err, new(*failedError)) {
+			result = "failed"
+		}
 	}
 	telemetry.Turns.Add(ctx, 1, metric.WithAttributes(telemetry.KeyOutcome.String(result)))
 	return err
