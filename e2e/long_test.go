@@ -16,15 +16,16 @@ import (
 // eager is what /slow says at once.
 const eager = "working"
 
-// numbered tells the eager sends of a chat apart, by how many long turns had ended.
+// numbered tells the eager sends of a chat apart, by how many long turns had
+// ended. An end that was sent twice, its call being in doubt, is one.
 func numbered(calls []check.Call) []check.Call {
-	ended := map[string]int{}
+	ended := map[string][]string{}
 	for i, c := range calls {
 		switch {
 		case c.Text == eager:
-			calls[i].Text = fmt.Sprintf("%s, %d ended", eager, ended[c.Chat])
-		case strings.HasPrefix(c.Text, "done after "):
-			ended[c.Chat]++
+			calls[i].Text = fmt.Sprintf("%s, %d ended", eager, len(ended[c.Chat]))
+		case strings.HasPrefix(c.Text, "done after ") && !slices.Contains(ended[c.Chat], c.Text):
+			ended[c.Chat] = append(ended[c.Chat], c.Text)
 		}
 	}
 	return calls
