@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -29,6 +30,8 @@ type Filter struct {
 	Since, Until time.Time
 	// Limit defaults to DefaultList and is at most [MaxList].
 	Limit int
+	// Newest lists the last of what there is, not the first.
+	Newest bool
 }
 
 // List returns records in the journal's order. It is complete: where a replica's
@@ -66,25 +69,58 @@ func scan(ctx context.Context, stream jet.Stream, subject string, f Filter) ([]j
 		}
 		from = max(from, first)
 	}
+	if f.Newest {
+		return newest(ctx, stream, subject, from, limit, f)
+	}
+	return collect(ctx, stream, subject, from, limit, f)
+}
+
+// newest looks further and further back until there are enough.
+func newest(ctx context.Context, stream jet.Stream, subject string, from uint64, limit int, f Filter) ([]jet.Stored, error) {
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from = max(from, info.FirstSeq)
+	for width := uint64(limit); ; width *= 8 {
+		start := from
+		if info.LastSeq >= from+width {
+			start = info.LastSeq + 1 - width
+		}
+		of, err := collect(ctx, stream, subject, start, limit, f)
+		if err != nil || len(of) == limit || start == from {
+			return of, err
+		}
+	}
+}
+
+// collect reads from a sequence on until there are enough, or to the end if the
+// newest are wanted.
+func collect(ctx context.Context, stream jet.Stream, subject string, from uint64, limit int, f Filter) ([]jet.Stored, error) {
 	var of []jet.Stored
-	for len(of) < limit {
-		page, err := stream.Range(ctx, subject, from, min(limit-len(of), listPage))
+	for f.Newest || len(of) < limit {
+		room := listPage
+		if !f.Newest {
+			room = min(limit-len(of), listPage)
+		}
+		page, err := stream.Range(ctx, subject, from, room)
 		if err == nil && len(page) == 0 {
 			page, err = askLeader(ctx, stream, subject, from)
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range page {
-			if !f.Until.IsZero() && m.Time.After(f.Until) {
-				return of, nil
-			}
-			of = append(of, m)
-			from = m.Seq + 1
+		late := slices.IndexFunc(page, func(m jet.Stored) bool { return !f.Until.IsZero() && m.Time.After(f.Until) })
+		end := late >= 0 || len(page) == 0
+		if late >= 0 {
+			page = page[:late]
 		}
-		if len(page) == 0 {
+		of = append(of, page...)
+		of = of[max(0, len(of)-limit):] // none goes but where the newest are wanted
+		if end {
 			break
 		}
+		from = page[len(page)-1].Seq + 1
 	}
 	return of, nil
 }

@@ -30,18 +30,24 @@ func TestListFiltersByChatPlaceAndTime(t *testing.T) {
 			first, last string
 			n           int
 		}{
-			"default":    {Filter{}, "0", "99", DefaultList},
-			"all":        {Filter{Limit: MaxList + 1}, "0", "599", 599},
-			"chat":       {Filter{Chat: chat("1"), Limit: 1000}, "1", "599", 300},
-			"from":       {Filter{From: 501, Limit: 1000}, "500", "599", 100},
-			"since":      {Filter{Since: at(590), Limit: 1000}, "590", "599", 10},
-			"since gap":  {Filter{Since: at(300), Limit: 1000}, "301", "599", 299},
-			"between":    {Filter{Since: at(10).Add(-time.Second), Until: at(19), Limit: 1000}, "10", "19", 10},
-			"from wins":  {Filter{Since: at(10), From: 101, Until: at(109)}, "100", "109", 10},
-			"chat since": {Filter{Chat: chat("0"), Since: at(595), Limit: 1000}, "596", "598", 2},
-			"too late":   {Filter{Since: at(1000)}, "", "", 0},
-			"too early":  {Filter{Until: at(-1)}, "", "", 0},
-			"nobody":     {Filter{Chat: chat("9")}, "", "", 0},
+			"default":      {Filter{}, "0", "99", DefaultList},
+			"all":          {Filter{Limit: MaxList + 1}, "0", "599", 599},
+			"chat":         {Filter{Chat: chat("1"), Limit: 1000}, "1", "599", 300},
+			"from":         {Filter{From: 501, Limit: 1000}, "500", "599", 100},
+			"since":        {Filter{Since: at(590), Limit: 1000}, "590", "599", 10},
+			"since gap":    {Filter{Since: at(300), Limit: 1000}, "301", "599", 299},
+			"between":      {Filter{Since: at(10).Add(-time.Second), Until: at(19), Limit: 1000}, "10", "19", 10},
+			"from wins":    {Filter{Since: at(10), From: 101, Until: at(109)}, "100", "109", 10},
+			"chat since":   {Filter{Chat: chat("0"), Since: at(595), Limit: 1000}, "596", "598", 2},
+			"too late":     {Filter{Since: at(1000)}, "", "", 0},
+			"too early":    {Filter{Until: at(-1)}, "", "", 0},
+			"newest":       {Filter{Newest: true, Limit: 3}, "597", "599", 3},
+			"newest chat":  {Filter{Newest: true, Limit: 20, Chat: chat("0")}, "560", "598", 20},
+			"newest gap":   {Filter{Newest: true, Limit: 400}, "199", "599", 400},
+			"newest until": {Filter{Newest: true, Limit: 2, Until: at(100)}, "99", "100", 2},
+			"newest from":  {Filter{Newest: true, From: 599}, "598", "599", 2},
+			"newest few":   {Filter{Newest: true, Limit: 2, Chat: chat("9")}, "", "", 0},
+			"nobody":       {Filter{Chat: chat("9")}, "", "", 0},
 		} {
 			entries, err := j.List(t.Context(), c.f)
 			if err != nil {
