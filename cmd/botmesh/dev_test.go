@@ -50,24 +50,30 @@ func TestDev(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args []string
 		want []string
+		code int
 	}{
-		"ls":            {[]string{"journal", "ls", "--chat", key}, []string{"SEQ", key, "message", "4"}},
-		"show":          {[]string{"journal", "show", key}, []string{"#1 ", "    /order\n", "    pizza\n", "    yes\n"}},
-		"replay":        {[]string{"journal", "replay", key}, []string{"user: /order", "bot:  " + first, "bot:  ordered: 2 x pizza", "replayed 4 records; nothing was sent or written"}},
-		"replay json":   {[]string{"journal", "replay", key, "-o", "json"}, []string{`"result": "applied"`, `"text": "ordered: 2 x pizza"`}},
-		"plan":          {[]string{"streams", "plan"}, []string{"all streams are as wanted\n"}},
-		"plan of other": {[]string{"streams", "plan", "--retention=200h"}, []string{"BOT_demo_INBOX differs", "max_age"}},
-		"plan of none":  {[]string{"streams", "plan", "--bot=other", "-o", "json"}, []string{`"stream": "BOT_other_INBOX"`, `"absent": true`}},
+		"ls":            {[]string{"journal", "ls", "--chat", key}, []string{"SEQ", key, "message", "4"}, 0},
+		"show":          {[]string{"journal", "show", key}, []string{"#1 ", "    /order\n", "    pizza\n", "    yes\n"}, 0},
+		"replay":        {[]string{"journal", "replay", key}, []string{"user: /order", "bot:  " + first, "bot:  ordered: 2 x pizza", "replayed 4 records; nothing was sent or written"}, 0},
+		"replay json":   {[]string{"journal", "replay", key, "-o", "json"}, []string{`"result": "applied"`, `"text": "ordered: 2 x pizza"`}, 0},
+		"ls last":       {[]string{"journal", "ls", "--last=1"}, []string{"SEQ", "\n4 "}, 0},
+		"plan json":     {[]string{"streams", "plan", "-o", "json"}, []string{"[]\n"}, 0},
+		"plan":          {[]string{"streams", "plan"}, []string{"all streams are as wanted\n"}, 0},
+		"plan of other": {[]string{"streams", "plan", "--retention=200h"}, []string{"BOT_demo_INBOX differs", "max_age"}, 3},
+		"plan of none":  {[]string{"streams", "plan", "--bot=other", "-o", "json"}, []string{`"stream": "BOT_other_INBOX"`, `"absent": true`}, 3},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: the server stops after them
 			code, stdout, stderr := finished(t, env, tt.args...)
-			if code != 0 || stderr != "" {
-				t.Errorf("got code %d and %q, want 0 and nothing", code, stderr)
+			if code != tt.code || stderr != "" {
+				t.Errorf("got code %d and %q, want %d and nothing", code, stderr, tt.code)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stdout, want) {
 					t.Errorf("got\n%s\nwant %q in it", stdout, want)
 				}
+			}
+			if strings.Contains(stdout, " \n") {
+				t.Errorf("got\n%s\nwant no spaces at the end of a line", stdout)
 			}
 			if strings.Contains(strings.Join(tt.args, " "), "json") && !json.Valid([]byte(stdout)) {
 				t.Errorf("got %s, want JSON", stdout)
@@ -80,8 +86,16 @@ func TestDev(t *testing.T) {
 	if code == 0 || !strings.Contains(stderr, "tombstones") {
 		t.Errorf("apply: got code %d and %q, want it refused because of the tombstones", code, stderr)
 	}
-	if code, _, stderr = finished(t, env, "streams", "apply", "--retention=2000h", "--force"); code != 0 {
-		t.Errorf("forced: got code %d and %q, want 0", code, stderr)
+	code, stdout, stderr := finished(t, env, "streams", "apply", "--retention=2000h", "--force")
+	if code != 0 || !strings.Contains(stdout, "BOT_demo_INBOX was changed\n") || !strings.Contains(stdout, ", is now 2000h0m0s\n") {
+		t.Errorf("forced: got code %d, %q and %q, want 0 and what was changed", code, stdout, stderr)
+	}
+	code, _, stderr = finished(t, env, "journal", "ls", "--bot=other")
+	if want := "botmesh: bot other has no streams here: check BOTMESH_BOT, or run botmesh streams apply\n"; code != 1 || stderr != want {
+		t.Errorf("another bot: got code %d and %q, want 1 and %q", code, stderr, want)
+	}
+	if _, stdout, _ := finished(t, env, "streams", "apply", "--bot=other"); !strings.Contains(stdout, "BOT_other_INBOX was made\n") {
+		t.Errorf("apply: got %q, want what was made", stdout)
 	}
 	if _, stdout, _ := finished(t, env, "streams", "plan", "--retention=2000h"); stdout != "all streams are as wanted\n" {
 		t.Errorf("after apply: got %q, want no difference", stdout)

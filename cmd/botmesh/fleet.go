@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/engine"
@@ -57,6 +60,9 @@ func (a *app) withJournal(ctx context.Context, do func(context.Context, *journal
 		j, err := journal.Open(ctx, journal.Config{
 			Bot: s.Bot, Inbox: conn.Stream(journal.InboxStream(s.Bot)), Dead: conn.Stream(journal.DeadStream(s.Bot)),
 		})
+		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == jetstream.JSErrCodeStreamNotFound {
+			return fmt.Errorf("bot %s has no streams here: check BOTMESH_BOT, or run botmesh streams apply", s.Bot)
+		}
 		if err != nil {
 			return err
 		}

@@ -52,14 +52,21 @@ func shown(e journal.Entry, whole bool) record {
 type filter struct {
 	From  uint64        `help:"Begin at this sequence."`
 	Since time.Duration `help:"Only those stored in this last time, such as 1h."`
-	Limit int           `default:"100" help:"At most so many, the oldest first."`
+	Limit int           `default:"100" help:"At most so many, from the oldest on."`
+	Last  int           `help:"The newest so many, in their order, in place of --limit."`
 }
 
 func (f filter) list(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, whole bool) ([]record, error) {
 	if f.Limit < 1 || f.Limit > journal.MaxList {
 		return nil, config.Wrong(fmt.Errorf("--limit must be 1 to %d", journal.MaxList))
 	}
+	if f.Last < 0 || f.Last > journal.MaxList {
+		return nil, config.Wrong(fmt.Errorf("--last must be 1 to %d", journal.MaxList))
+	}
 	want := journal.Filter{Chat: chat, From: f.From, Limit: f.Limit}
+	if f.Last > 0 {
+		want.Limit, want.Newest = f.Last, true
+	}
 	if f.Since > 0 {
 		want.Since = time.Now().Add(-f.Since)
 	}
@@ -102,9 +109,9 @@ func (c journalList) table(w io.Writer, all []record) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SEQ\tSTORED\tCHAT\tTYPE\tID") // errors come from Flush
 	for _, r := range all {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s %s\n", r.Seq, r.Stored.Format(time.RFC3339), r.Chat, r.Type, r.ID, r.Error)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", r.Seq, r.Stored.Format(time.RFC3339), r.Chat, r.Type, strings.TrimSpace(r.ID+" "+r.Error))
 	}
-	if len(all) == c.Limit {
+	if len(all) == c.Limit && c.Last == 0 {
 		fmt.Fprintf(t, "more may follow: --from=%d\n", all[len(all)-1].Seq+1)
 	}
 	return t.Flush()

@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,6 +40,11 @@ type app struct {
 
 // quit is how the parser ends the program after it showed its help.
 type quit int
+
+// exit is the error of a command that has said all and wants an exit code of its own.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 func main() {
 	a := &app{args: os.Args[1:], environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr}
@@ -72,7 +78,11 @@ func (a *app) run(ctx context.Context) (code int) {
 		return program.Report(a.stderr, "botmesh", config.Wrong(fmt.Errorf("%w; see botmesh --help", err)))
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return program.Report(a.stderr, "botmesh", parsed.Run(a))
+	err = parsed.Run(a)
+	if e, ok := errors.AsType[exit](err); ok {
+		return int(e)
+	}
+	return program.Report(a.stderr, "botmesh", err)
 }
 
 // settings loads what the arguments and the environment say, over a command's own
