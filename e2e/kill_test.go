@@ -14,9 +14,10 @@ import (
 
 // Every second the worker that holds a chat's turn is killed and started again.
 // Some chats are in a long turn nearly all the time, so that the kill falls into
-// one; a run in which too few did proves nothing and fails.
+// one; a run in which too few did proves nothing and fails. Now and then an ingress
+// is killed too.
 //
-// SPEC: J5 J6 T1 T6 T9 O1 O2 O7 D4 DESIGN I1 I2 I4
+// SPEC: J1 J2 J5 J6 T1 T6 T9 O1 O2 O7 D4 DESIGN I1 I2 I4
 func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads the machine
 	s := started(t, quick)
 	const seconds = 11
@@ -31,11 +32,18 @@ func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads th
 	kills, inside := 0, 0
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for range seconds {
+	for second := range seconds {
 		select {
 		case <-tick.C:
 		case err := <-done:
 			t.Fatalf("the load ended before the kills did: %v", err)
+		}
+		if second%4 == 3 {
+			r := s.Ingress[second/4%2]
+			r.Child().Kill()
+			if err := r.Launch(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		victim := turns.holder(ctx)
 		if victim == nil {
