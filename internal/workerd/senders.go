@@ -38,3 +38,11 @@ func newSenders(s config.Config) (senders, error) {
 	}
 	return out, nil
 }
+
+func (s senders) ids() []string {
+	ids := make([]string, len(s.all))
+	for i, sender := range s.all {
+		ids[i] = sender.ID()
+	}
+	return ids
+}

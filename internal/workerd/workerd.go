@@ -28,6 +28,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
+	"github.com/botmesh-go/botmesh/telemetry"
 )
 
 // closeTime bounds how long the turns that are left are given back.
@@ -101,6 +102,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 // what New opened. The error is nil after a drain.
 func (w *Worker) Run(ctx context.Context) error {
 	defer w.close(ctx)
+	telemetry.Zero(ctx, w.senders.ids()...)
 	for {
 		err := w.serve(ctx)
 		switch {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	tracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -66,11 +67,14 @@ func TestMetricsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	telemetry.Zero(t.Context(), "telegram")
 	telemetry.Conflicts.Add(t.Context(), 3)
 	telemetry.TurnWait.Record(t.Context(), 0.2)
 	got := page(t, s)
 	for _, want := range []string{
 		"\nbot_checkpoint_conflicts_total 3\n", "bot_turn_wait_seconds_bucket{", "go_goroutine_count", `service_name="botmesh-test"`,
+		"\nbot_outbox_in_doubt_total{bot_provider=\"telegram\"} 0\n", "\nbot_dlq_messages_total{kind=\"send\"} 0\n",
+		"\nbot_lease_lost_total{reason=\"stalled\"} 0\n", "\nbot_checkpoint_conflicts_total{reason=\"superseded\"} 0\n", "\nbot_turn_deaths_total 0\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant %q in it", got, want)
@@ -139,6 +143,19 @@ func TestExportsNothingUnasked(t *testing.T) {
 	for _, env := range []string{"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		if !wantsTraces(func(n string) string { return map[string]string{env: "x"}[n] }) {
 			t.Errorf("%s: got no traces, want them", env)
+		}
+	}
+}
+
+// A duration is for people to read, in either format.
+func TestLoggerWritesDurationsWithTheirUnit(t *testing.T) {
+	for _, json := range []bool{true, false} {
+		var out bytes.Buffer
+		NewLogger(&out, slog.LevelInfo, json).Info("draining", "after", 15*time.Second, slog.Group("g", "took", time.Millisecond))
+		for _, want := range []string{"15s", "1ms"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("got %q, want %s in it", &out, want)
+			}
 		}
 	}
 }

@@ -9,13 +9,21 @@ import (
 )
 
 // NewLogger writes lines to w, as JSON or as text, from level on. A line that is
-// logged under a trace has its trace_id and span_id.
+// logged under a trace has its trace_id and span_id. A duration has its unit: 1.5s.
 func NewLogger(w io.Writer, level slog.Leveler, json bool) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: readable}
 	if json {
 		return slog.New(traced{slog.NewJSONHandler(w, options)})
 	}
 	return slog.New(traced{slog.NewTextHandler(w, options)})
+}
+
+// readable writes out what JSON would show as nanoseconds.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
 }
 
 // traced adds the ids of the trace.
