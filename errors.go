@@ -35,10 +35,6 @@ var (
 	// try was spent; the record is delivered again.
 	ErrCoordinationUnavailable = errors.New("botmesh: coordination unavailable")
 
-	// ErrProviderNotLeader says that this replica does not hold the session of an
-	// exclusive provider, so it can not send on it directly.
-	ErrProviderNotLeader = errors.New("botmesh: this replica is not the provider's leader")
-
 	// ErrLeaseLost matches every [LeaseLostError] with errors.Is.
 	ErrLeaseLost = errors.New("botmesh: lease lost")
 )
