@@ -1,9 +1,8 @@
 // Package ingress is where platforms deliver their webhooks: HTTP in, journal out.
 //
-// A webhook is answered with success only after every record in it is journaled
-// (SPEC J1). The order is always the same: bound the body, verify who sent it,
-// parse it, publish all its records, answer. What each answer means to a
-// platform:
+// A webhook is answered with success only after every record in it is journaled.
+// The order is always the same: bound the body, verify who sent it, parse it,
+// publish all its records, answer. What each answer means to a platform:
 //
 //	200  everything is stored, or was before
 //	401  not signed, or not by the platform; nothing was read but the body
