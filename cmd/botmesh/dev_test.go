@@ -120,7 +120,7 @@ func TestMistakes(t *testing.T) {
 		"unknown command": {"", []string{"jornal"}, 2, "unexpected argument jornal"},
 		"unknown flag":    {"", []string{"version", "--lease-time=1s"}, 2, "unknown flag --lease-time"},
 		"flag, no value":  {"", []string{"--bot"}, 2, "--bot: needs a value"},
-		"bad setting":     {"BOTMESH_LEASE=x", []string{"config", "print"}, 2, "BOTMESH_LEASE: lease must be"},
+		"bad setting":     {"BOTMESH_LEASE=x", []string{"config", "print"}, 2, "BOTMESH_LEASE must be"},
 		"bad chat":        {"", []string{"journal", "show", "telegram"}, 2, `"telegram" is not a chat key`},
 		"no NATS":         {"BOTMESH_NATS_URL=" + freeNATS(t), []string{"streams", "plan"}, 1, "can not be reached"},
 		"NATS elsewhere":  {"BOTMESH_NATS_URL=nats://far:4222", []string{"dev", "--dir", t.TempDir(), "--admin-listen=127.0.0.1:0"}, 2, "dev runs its own NATS"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ import (
 
 // minWebchatSecret is the least length of the web chat's secret, in bytes.
 const minWebchatSecret = 16
+
+// telegramSecret is what the platform takes for a webhook's secret.
+var telegramSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
 // check says everything that is wrong with the values, whoever uses them.
 func (c Config) check() error {
@@ -38,6 +42,8 @@ func (c Config) check() error {
 	p.store(c.Store)
 	p.address("listen", c.Listen)
 	p.address("admin_listen", c.AdminListen)
+	t := c.Telegram.Secret
+	p.when(t.IsSet() && !telegramSecret.MatchString(t.Reveal()), "telegram_secret", "must be 1 to 256 letters, digits, _ or -")
 	s := c.Webchat.Secret
 	p.when(s.IsSet() && len(s.Reveal()) < minWebchatSecret, "webchat_secret", fmt.Sprintf("must have at least %d characters", minWebchatSecret))
 	return errors.Join(p...)

@@ -65,7 +65,7 @@ func Load(in Input) (Loaded, error) {
 			continue
 		}
 		if err := f.set(s.text); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %s %w", s.where, f.key, err))
+			problems = append(problems, fmt.Errorf("%s %w", s.named(), err))
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -84,7 +84,7 @@ func winner(winners map[string]setting, defaults map[string]string, f field) set
 	if s, ok := winners[f.key]; ok {
 		return s
 	}
-	return setting{text: cmp.Or(defaults[f.key], f.fallback), where: "default"}
+	return setting{key: f.key, text: cmp.Or(defaults[f.key], f.fallback), where: "default"}
 }
 
 // fromFile reads the YAML file that the flags or the environment name, if any.

@@ -103,10 +103,13 @@ func TestLoadProblems(t *testing.T) {
 		"far variable":  {env: []string{"BOTMESH_XYZZY_PLUGH=x"}, want: []string{"BOTMESH_XYZZY_PLUGH: unknown key xyzzy_plugh"}},
 		"near key":      {file: "nats:\n  ulr: nats://x\n", want: []string{":2: unknown key nats_ulr; did you mean nats_url?"}},
 		"all at once": {env: []string{"BOTMESH_LEASE=5", "BOTMESH_TRIES=many", "BOTMESH_STREAMS=perhaps"}, want: []string{
-			"BOTMESH_LEASE: lease must be a number with a unit, such as 15s",
-			"BOTMESH_TRIES: tries must be a whole number, such as 5",
-			"BOTMESH_STREAMS: streams must be one of: create, verify, trust",
+			"BOTMESH_LEASE must be a number with a unit, such as 15s",
+			"BOTMESH_TRIES must be a whole number, such as 5",
+			"BOTMESH_STREAMS must be one of: create, verify, trust",
 		}},
+		"in a file": {file: "lease: 5\n", want: []string{":1: lease must be a number with a unit"}},
+		"a flag":    {args: []string{"--lease=5"}, want: []string{"--lease must be a number with a unit"}},
+		"telegram":  {env: []string{"BOTMESH_TELEGRAM_SECRET=not a secret"}, want: []string{"BOTMESH_TELEGRAM_SECRET must be 1 to 256 letters, digits, _ or -"}},
 		"values": {env: []string{"BOTMESH_BOT=No", "BOTMESH_LEASE=1ms", "BOTMESH_LISTEN=8080", "BOTMESH_NATS_URL=http://x", "BOTMESH_REDIS_URL=redis://", "BOTMESH_WEBCHAT_SECRET=short"}, want: []string{
 			"BOTMESH_BOT must match", "BOTMESH_LEASE must be at least 500ms", "BOTMESH_LISTEN must be host:port",
 			"BOTMESH_NATS_URL must begin with nats://", "BOTMESH_REDIS_URL is not an address", "BOTMESH_WEBCHAT_SECRET must have at least 16",

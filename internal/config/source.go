@@ -22,6 +22,14 @@ type setting struct {
 	where string // how its owner finds it: the flag, the variable, the line
 }
 
+// named is where the setting is, and its key unless that names it already.
+func (s setting) named() string {
+	if s.where == EnvName(s.key) || s.where == flagName(s.key) {
+		return s.where
+	}
+	return s.where + ": " + s.key
+}
+
 // fromFlags takes the settings out of args and gives back the other arguments. A
 // flag is --key=value or --key value; after "--" nothing is one.
 func fromFlags(args []string) (found []setting, rest []string, err error) {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -38,10 +39,13 @@ func Dial(ctx context.Context, s config.Config, name string, inside nats.InProce
 	conn, err := jet.Dial(ctx, jet.Config{
 		URL: s.NATS.URL.Reveal(), Creds: s.NATS.Creds, Name: name, InProcess: inside, Logger: log,
 	})
-	if err != nil && ctx.Err() == nil {
-		return nil, config.Wrong(err)
+	switch path, _ := errors.AsType[*fs.PathError](err); {
+	case err == nil, ctx.Err() != nil:
+		return conn, err
+	case path != nil && path.Path == s.NATS.Creds:
+		return nil, config.Wrong(fmt.Errorf("%s: %w", config.EnvName("nats_creds"), err))
 	}
-	return conn, err
+	return nil, config.Wrong(err)
 }
 
 // Streams are all streams of the bot of the settings.

@@ -45,6 +45,14 @@ func dial(t *testing.T, s config.Config) *jet.Conn {
 	return conn
 }
 
+func TestDialNamesTheSettingOfAnAbsentFile(t *testing.T) {
+	t.Parallel()
+	_, err := engine.Dial(t.Context(), settings(t, "BOTMESH_NATS_CREDS="+t.TempDir()+"/none.creds"), "test", nil, silent)
+	if !config.IsWrong(err) || !strings.HasPrefix(err.Error(), "BOTMESH_NATS_CREDS: ") {
+		t.Errorf("got %v, want it wrong, with the name of the setting", err)
+	}
+}
+
 func TestAwaitRepeatsWhatMayYetBe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -216,7 +216,7 @@ func TestExitCodes(t *testing.T) {
 		want      string
 	}{
 		"missing":  {"needy", "", nil, ExitWrong, "botmesh-test: BOTMESH_TELEGRAM_TOKEN is not set: a worker needs the token of at least one provider (or the web chat, BOTMESH_WEBCHAT_SECRET)\n"},
-		"unread":   {"needy", "BOTMESH_LEASE=3", nil, ExitWrong, "botmesh-test: BOTMESH_LEASE: lease must be a number with a unit, such as 15s\n"},
+		"unread":   {"needy", "BOTMESH_LEASE=3", nil, ExitWrong, "botmesh-test: BOTMESH_LEASE must be a number with a unit, such as 15s\n"},
 		"flag":     {"needy", "", []string{"--leas=3s"}, ExitWrong, "botmesh-test: --leas: unknown flag; did you mean --lease?\n"},
 		"exporter": {"orderly", "OTEL_TRACES_EXPORTER=pigeon", nil, ExitWrong, "botmesh-test: export: traces by OTEL_TRACES_EXPORTER=pigeon: unknown exporter or metrics producer\n"},
 		"wrong":    {"wrong", "", nil, ExitWrong, "botmesh-test: stream A differs\nbotmesh-test: stream B differs\n"},
