@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -51,7 +50,7 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, o botmesh.Outcome) e
 func (h *hold) letter(ctx context.Context, id string, sends []botmesh.Send) (_ *checkpoint.Effects, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a provider's Split must not end the process
-			err = fmt.Errorf("cut the sends: panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("cut the sends: %w", panicked(p))
 		}
 	}()
 	now := time.Now()
@@ -182,15 +181,14 @@ func (h *hold) claim(r botmesh.Record) error {
 	case suspect == "" && h.cp.Claim != nil && time.Since(h.cp.Claim.At) > h.d.cfg.Lease:
 		suspect = h.cp.Claim.Incarnation
 	}
+	died := false
 	if suspect != "" && suspect != h.d.cfg.Coordinator.Incarnation() {
 		alive, err := h.d.cfg.Coordinator.Alive(h.ctx, suspect)
 		if err != nil {
 			return chatError("look for the last holder of", h.chat, err)
 		}
-		if !alive {
+		if died = !alive; died {
 			tries.Deaths++
-			telemetry.Deaths.Add(h.ctx, 1)
-			h.d.log.WarnContext(h.ctx, "the last holder died during a turn", "chat", h.chat, "seq", r.Seq, "owner", suspect)
 		}
 	}
 	next := h.cp
@@ -200,6 +198,10 @@ func (h *hold) claim(r botmesh.Record) error {
 		return err
 	}
 	h.claimed = true
+	if died {
+		telemetry.Deaths.Add(h.ctx, 1)
+		h.d.log.WarnContext(h.ctx, "the last holder died during a turn", "chat", h.chat, "seq", r.Seq, "owner", suspect)
+	}
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sort"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,8 +26,10 @@ import (
 type engines struct {
 	journal  *journal.Journal
 	platform *platform
-	arrived  atomic.Int64
 	took     list[time.Duration]
+
+	mu      sync.Mutex
+	answers map[string]chan struct{} // by chat, one token an answer
 }
 
 // startEngines starts n workers of a counting bot. They end with the test.
@@ -41,7 +42,7 @@ func startEngines(t testing.TB, n int) *engines {
 		}
 	}
 	node, redis := natstest.Process(t), redistest.Start(t)
-	e := &engines{platform: newPlatform()}
+	e := &engines{platform: newPlatform(), answers: map[string]chan struct{}{}}
 	dial := func() *jet.Conn {
 		conn, err := jet.Dial(context.Background(), jet.Config{URL: node.URL})
 		must(err)
@@ -91,6 +92,16 @@ func startEngines(t testing.TB, n int) *engines {
 	return e
 }
 
+// answered has a token for each answer of a chat that nobody took yet.
+func (e *engines) answered(chat string) chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.answers[chat] == nil {
+		e.answers[chat] = make(chan struct{}, 1024)
+	}
+	return e.answers[chat]
+}
+
 // sender notes what arrives at the platform.
 type sender struct{ e *engines }
 
@@ -101,7 +112,7 @@ func (s sender) Call(_ context.Context, call provider.Call) (provider.Sent, erro
 	p.mu.Lock()
 	p.chats[call.Chat.Chat] = append(p.chats[call.Chat.Chat], call.Send.Text)
 	p.mu.Unlock()
-	s.e.arrived.Add(1)
+	s.e.answered(call.Chat.Chat) <- struct{}{}
 	return provider.Sent{}, nil
 }
 
@@ -124,12 +135,11 @@ func (e *engines) driveFrom(t testing.TB, chats, from, messages int) {
 					t.Errorf("publish: %v", err)
 					return
 				}
-				for len(e.platform.texts(chat)) <= i {
-					if time.Since(began) > time.Minute {
-						t.Errorf("chat %s got %d of %d answers", chat, len(e.platform.texts(chat)), i+1)
-						return
-					}
-					time.Sleep(200 * time.Microsecond)
+				select {
+				case <-e.answered(chat):
+				case <-time.After(time.Minute):
+					t.Errorf("chat %s got %d of %d answers", chat, len(e.platform.texts(chat)), i+1)
+					return
 				}
 				e.took.add(time.Since(began))
 			}

@@ -172,13 +172,19 @@ func (d *Dispatcher) start(ctx context.Context, r botmesh.Run, m botmesh.Midway)
 		var res result
 		defer func() {
 			if p := recover(); p != nil {
-				res.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+				res.err = panicked(p)
 			}
 			ended <- res
 		}()
 		res.outcome, res.err = d.cfg.Runner.Run(ctx, r, m)
 	}()
 	return ended
+}
+
+// panicked is the error of a panic. It names the type of what was thrown, whose
+// value may hold what a user wrote.
+func panicked(p any) error {
+	return fmt.Errorf("panic: %T\n%s", p, debug.Stack())
 }
 
 // cutOff gives a run whose context ended a moment to return, and says why it was cut.
