@@ -24,6 +24,8 @@ const (
 
 	// lease is how long a dead worker's chats wait in the runs that have any.
 	lease = 2 * time.Second
+	// delay is what a call of the platform takes: long enough that faults meet some.
+	delay = 20 * time.Millisecond
 	// confirm is the time that a receipt may be on its way on a loaded machine.
 	confirm = 500 * time.Millisecond
 
@@ -50,6 +52,7 @@ func described(t *testing.T, env map[string]string) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Delay(delay)
 	f, err := fleet.New(fleet.Config{Programs: programs, Platform: p, Dir: t.ArtifactDir(), Ingress: 2, Workers: 3, Env: env})
 	if err != nil {
 		t.Fatal(err)

@@ -43,6 +43,7 @@ type Platform struct {
 	base   string
 	client *http.Client
 	update atomic.Int64 // the last update_id given out
+	delay  atomic.Int64 // of each call, nanoseconds
 
 	mu    sync.Mutex
 	calls []*call
@@ -100,6 +101,10 @@ func (p *Platform) Token() string { return p.cfg.Token }
 // Secret is the secret that the webhooks carry.
 func (p *Platform) Secret() string { return p.cfg.Secret }
 
+// Delay makes each call take that long from now on, as the way to a platform does.
+// A call is taken all the same when its caller is gone before.
+func (p *Platform) Delay(d time.Duration) { p.delay.Store(int64(d)) }
+
 // URL is the base address of the API for one process: its calls are logged under
 // that name.
 func (p *Platform) URL(process string) string { return p.base + "/" + process }
@@ -124,7 +129,9 @@ func (p *Platform) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = json.Unmarshal(body, &send) // the API refuses what is no call
 	c := p.arrive(check.Call{Chat: send.Chat.String(), Text: send.Text, By: process})
-
+	if d := p.delay.Load(); d > 0 {
+		<-time.After(time.Duration(d))
+	}
 	r.URL.Path, r.URL.RawPath = "/"+path, ""
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	answer := &statusWriter{ResponseWriter: w, status: http.StatusOK}

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -76,6 +78,42 @@ func TestLogHoldsWhatWasTakenAndByWhom(t *testing.T) {
 	if diff := cmp.Diff([]string{"b"}, p.Texts(6)); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
+}
+
+func TestCallWhoseCallerGoesAwayIsTakenAllTheSame(t *testing.T) {
+	t.Parallel()
+	p := started(t)
+	p.Delay(50 * time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL("w")+"/bot7:x/sendMessage", strings.NewReader(`{"chat_id": 5, "text": "a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error, 1)
+	go func() {
+		_, err := http.DefaultTransport.RoundTrip(req)
+		gone <- err
+	}()
+	for p.arrived() == 0 {
+		<-time.After(time.Millisecond)
+	}
+	cancel()
+	if err := <-gone; err == nil {
+		t.Fatal("got an answer, want the caller to be gone before")
+	}
+	if err := p.AwaitText(t.Context(), 5, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if c := p.Calls()[0]; c.Done-c.At < 50*time.Millisecond {
+		t.Errorf("got a call that took %v, want 50ms", c.Done-c.At)
+	}
+}
+
+// arrived counts the calls that came.
+func (p *Platform) arrived() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.calls)
 }
 
 func TestAwaitEndsWhenTheTextComes(t *testing.T) {
