@@ -31,8 +31,9 @@ func numbered(calls []check.Call) []check.Call {
 	return calls
 }
 
-// longTurns are chats that say /slow, and /count right behind it, again and again.
-// Nearly all the time each is in a turn, with a record behind it that waits.
+// longTurns are chats that say /slow, /burst and /count in one breath, again and
+// again. Nearly all the time each is in a turn or has letters on their way, with a
+// record behind that waits.
 type longTurns struct {
 	s     *scene
 	chats []int64
@@ -55,6 +56,9 @@ func newLongTurns(s *scene, n int) *longTurns {
 // long is how many seconds a chat's n-th /slow takes, each a number of its own.
 func long(n int) string { return fmt.Sprintf("0.%03d", 700+n) }
 
+// many is how many messages its n-th /burst brings, each time another number.
+func many(n int) int { return 10 + n }
+
 func (l *longTurns) start(ctx context.Context) {
 	for _, chat := range l.chats {
 		l.group.Go(func() {
@@ -67,7 +71,7 @@ func (l *longTurns) start(ctx context.Context) {
 				l.mu.Lock()
 				l.asked[chat] = n
 				l.mu.Unlock()
-				for _, text := range []string{"/slow " + long(n), "/count"} {
+				for _, text := range []string{"/slow " + long(n), "/burst " + strconv.Itoa(many(n)), "/count"} {
 					if err := l.s.Say(ctx, l.s.URLs(), chat, text); err != nil {
 						return
 					}
@@ -151,8 +155,12 @@ func (l *longTurns) stop() map[string][]string {
 	want := map[string][]string{}
 	for _, chat := range l.chats {
 		var texts []string
-		for n := range l.asked[chat] {
-			texts = append(texts, fmt.Sprintf("%s, %d ended", eager, n), "done after "+long(n+1)+"s", fmt.Sprintf("count: %d", n+1))
+		for n := 1; n <= l.asked[chat]; n++ {
+			texts = append(texts, fmt.Sprintf("%s, %d ended", eager, n-1), "done after "+long(n)+"s")
+			for i := range many(n) {
+				texts = append(texts, fmt.Sprintf("%d/%d", i+1, many(n)))
+			}
+			texts = append(texts, fmt.Sprintf("count: %d", n))
 		}
 		want[strconv.FormatInt(chat, 10)] = texts
 	}
