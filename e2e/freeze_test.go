@@ -17,7 +17,7 @@ import (
 // nothing of what it still does counts.
 //
 // SPEC: T7 T12 C2 C3 J5 DESIGN I5
-func TestFrozenWorkersTurnsGoToOthersAndItsOwnCommitsAreRefused(t *testing.T) {
+func TestFrozenWorkersTurnGoesToAnotherAndItsOwnCommitIsRefused(t *testing.T) {
 	t.Parallel()
 	s := started(t, quick)
 	const chats = 9
