@@ -32,10 +32,10 @@ func report(out io.Writer, w workload, systems []system, results [][]result) {
 	fmt.Fprint(out, "\n\n")
 }
 
-// median is the result of middle rate.
+// median is the result of middle rate, of two the lower.
 func median(results []result) result {
 	sorted := slices.SortedFunc(slices.Values(results), func(a, b result) int { return cmp.Compare(a.rate, b.rate) })
-	return sorted[len(sorted)/2]
+	return sorted[(len(sorted)-1)/2]
 }
 
 func brief(d time.Duration) string { return d.Round(100 * time.Microsecond).String() }
