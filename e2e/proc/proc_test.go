@@ -15,8 +15,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("PROC_TEST_PARENT") != "" {
+	switch {
+	case os.Getenv("PROC_TEST_PARENT") != "":
 		parent()
+	case os.Getenv("PROC_TEST_WRITER") != "":
+		writer()
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/botmesh-go/botmesh/e2e/proc.spawner"))
 }
@@ -88,7 +91,11 @@ func TestTermGivesTheExitCodeAndKillsWhatDoesNotEnd(t *testing.T) {
 
 func TestFreezeStopsAndThawGoesOn(t *testing.T) {
 	t.Parallel()
-	c := start(t, `while :; do echo x; sleep 0.005; done`)
+	c, err := Start(Config{Name: "writer", Path: os.Args[0], Env: []string{"PROC_TEST_WRITER=1"}, Logs: t.TempDir()})
+	if err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	t.Cleanup(c.Kill)
 	until(t, "the child writes", func() bool { return c.Output() != "" })
 	c.Freeze()
 	until(t, "the child is stopped", func() bool { return processState(t, c.Pid()) == "T" })
@@ -122,6 +129,14 @@ func TestKillTakesTheWholeGroup(t *testing.T) {
 func gone(pid int) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(b), ") Z ")
+}
+
+// writer writes until it is killed. A shell would not do: one that is stopped while
+// it starts a program is not shown as stopped.
+func writer() {
+	for range time.Tick(5 * time.Millisecond) {
+		os.Stdout.WriteString("x\n")
+	}
 }
 
 // parent starts a child, says its pid and waits to be killed.
