@@ -11,10 +11,7 @@ import (
 // SPEC: H8 W3 T3 J1
 func TestRollingRestartRepeatsAndLosesNothing(t *testing.T) { // alone: it loads the machine
 	s := started(t, nil)
-	steady := load{chats: 64, messages: 50, pause: 150 * time.Millisecond}
-	ctx := s.within(time.Minute)
-	done := make(chan error, 1)
-	go func() { done <- steady.run(ctx, s) }()
+	steady := load{chats: 64, messages: 50, pause: 100 * time.Millisecond}.begin(s.within(time.Minute), s)
 	for _, r := range s.Replicas() {
 		s.ReadDoubt(t.Context(), r)
 		code, err := r.Term(s.within(20 * time.Second))
@@ -28,15 +25,11 @@ func TestRollingRestartRepeatsAndLosesNothing(t *testing.T) { // alone: it loads
 			t.Fatal(err)
 		}
 	}
-	select {
-	case err := <-done:
-		t.Fatalf("the load ended before the restarts did: %v", err)
-	default:
-	}
-	if err := <-done; err != nil {
+	want, err := steady.end()
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.verify(steady.want())
+	s.verify(want)
 	if doubt, late := s.Doubt(t.Context()); doubt.Counted > late {
 		t.Errorf("got %d sends in doubt, want none: a drain leaves nothing open", doubt.Counted)
 	}

@@ -15,10 +15,8 @@ import (
 // SPEC: J1 J2 J4 W3
 func TestNATSDownIsRefusedAndLosesNothing(t *testing.T) { // alone: it loads the machine
 	s := started(t, quick)
-	steady := load{chats: 64, messages: 30, pause: 150 * time.Millisecond}
 	ctx := s.within(time.Minute)
-	done := make(chan error, 1)
-	go func() { done <- steady.run(ctx, s) }()
+	steady := load{chats: 64, messages: 30, pause: 150 * time.Millisecond}.begin(ctx, s)
 	if err := s.Await(ctx, firstChat, func(texts []string) bool { return len(texts) >= 5 }); err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +41,10 @@ func TestNATSDownIsRefusedAndLosesNothing(t *testing.T) { // alone: it loads the
 	if err := s.NATS.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; err != nil {
+	want, err := steady.end()
+	if err != nil {
 		t.Fatal(err)
 	}
-	want := steady.want()
 	if n := len(s.Texts(1)); n > 0 { // a refused post may have been stored all the same, unknown to the ingress
 		want["1"] = []string{"count: 1", "count: 2"}[:n]
 	}
@@ -66,38 +64,30 @@ func TestNATSDownIsRefusedAndLosesNothing(t *testing.T) { // alone: it loads the
 // SPEC: T9 T14 C1 C2 DESIGN I3 I5 I6
 func TestEmptiedRedisDoublesAndLosesNothing(t *testing.T) { // alone: it loads the machine
 	s := started(t, quick)
-	steady := load{chats: 64, messages: 50, pause: 150 * time.Millisecond}
-	turns := newLongTurns(s, 6)
+	const flushes = 25
 	ctx := s.within(time.Minute)
-	done := make(chan error, 1)
-	go func() { done <- steady.run(ctx, s) }()
+	steady := load{chats: 64, messages: 50, pause: 150 * time.Millisecond}.begin(ctx, s)
+	turns := newLongTurns(s, 6, 300*time.Millisecond)
 	turns.start(ctx)
 
-	flushes := 0
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
-	var err error
-	for running := true; running; {
-		select {
-		case <-tick.C:
-			if err := flushAll(ctx, s.Redis.Addr); err != nil {
-				t.Fatal(err)
-			}
-			flushes++
-		case err = <-done:
-			running = false
+	for range flushes {
+		<-tick.C
+		if err := flushAll(ctx, s.Redis.Addr); err != nil {
+			t.Fatal(err)
 		}
 	}
+	want, err := steady.end()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := steady.want()
 	maps.Copy(want, turns.stop())
 	s.idle(20 * time.Second)
 	s.judge(numbered(s.Calls()), want)
 	refused, lost := s.sum(s.Workers, "bot_checkpoint_conflicts_total"), s.sum(s.Workers, "bot_lease_lost_total")
-	if flushes < 20 || refused+lost == 0 {
-		t.Errorf("got %d flushes, %g turns lost and %g commits refused, want at least 20 and one", flushes, lost, refused)
+	if refused+lost == 0 {
+		t.Error("got no turn lost and no commit refused, want some")
 	}
 	t.Logf("%d flushes, %g turns lost, %g commits refused", flushes, lost, refused)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -100,74 +98,6 @@ func (s *scene) hears(chat int64, text string, within time.Duration) {
 	if err := s.AwaitText(s.within(within), chat, text); err != nil {
 		s.t.Fatal(err)
 	}
-}
-
-// load is chats that say /count.
-type load struct {
-	chats    int
-	messages int           // of each chat
-	pause    time.Duration // of each chat, between two messages
-	// twice, if set, delivers an update itself, instead of once to any ingress.
-	twice func(ctx context.Context, u platform.Update, n int) error
-}
-
-// firstChat keeps the chats of a load apart from those that a test names itself.
-const firstChat = 1000
-
-// run posts the load, each chat's messages strictly in order, and waits until
-// every chat has its last reply.
-func (l load) run(ctx context.Context, s *scene) error {
-	var wg sync.WaitGroup
-	errs := make(chan error, 2*l.chats)
-	for i := range l.chats {
-		chat := int64(firstChat + i)
-		wg.Go(func() {
-			if err := l.post(ctx, s, chat); err != nil {
-				errs <- err
-				return
-			}
-			if err := s.AwaitText(ctx, chat, "count: "+strconv.Itoa(l.messages)); err != nil {
-				errs <- err
-			}
-		})
-	}
-	wg.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
-		return nil
-	}
-}
-
-func (l load) post(ctx context.Context, s *scene, chat int64) error {
-	for n := range l.messages {
-		if n > 0 && l.pause > 0 {
-			select {
-			case <-time.After(l.pause):
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-		u := s.Message(chat, "/count")
-		deliver := func() error { return s.Deliver(ctx, s.URLs(), u) }
-		if l.twice != nil {
-			deliver = func() error { return l.twice(ctx, u, n) }
-		}
-		if err := deliver(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// want is what the load's chats are to get.
-func (l load) want() map[string][]string {
-	want := map[string][]string{}
-	for i := range l.chats {
-		want[strconv.Itoa(firstChat+i)] = check.Counts(l.messages)
-	}
-	return want
 }
 
 // verify judges the run once all is idle: every reply in order, once, repeats only

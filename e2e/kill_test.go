@@ -20,38 +20,30 @@ import (
 // SPEC: J1 J2 J5 J6 T1 T6 T9 O1 O2 O7 D4 DESIGN I1 I2 I4
 func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads the machine
 	s := started(t, quick)
-	const seconds = 11
-	steady := load{chats: 64, messages: 50, pause: 250 * time.Millisecond}
-	turns := newLongTurns(s, 6)
-
+	const kills = 11
 	ctx := s.within(2 * time.Minute)
-	done := make(chan error, 1)
-	go func() { done <- steady.run(ctx, s) }()
+	steady := load{chats: 64, messages: 50, pause: 250 * time.Millisecond}.begin(ctx, s)
+	turns := newLongTurns(s, 6, 700*time.Millisecond)
 	turns.start(ctx)
 
-	kills, inside := 0, 0
+	inside := 0
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	for second := range seconds {
-		select {
-		case <-tick.C:
-		case err := <-done:
-			t.Fatalf("the load ended before the kills did: %v", err)
-		}
-		if second%4 == 3 {
-			r := s.Ingress[second/4%2]
+	for n := range kills {
+		<-tick.C
+		if n%4 == 3 {
+			r := s.Ingress[n/4%2]
 			r.Child().Kill()
 			if err := r.Launch(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		victim := turns.holder(ctx)
+		victim, chats := turns.holder(ctx)
 		if victim == nil {
-			continue
+			t.Fatal("got no worker in a turn for half a minute")
 		}
 		s.Kill(ctx, victim)
-		kills++
-		if turns.interrupted(victim.Process()) {
+		if turns.interrupted(chats) {
 			inside++
 		}
 		if err := victim.Launch(); err != nil {
@@ -59,13 +51,14 @@ func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads th
 		}
 	}
 	told := turns.stop()
-	if err := <-done; err != nil {
+	want, err := steady.end()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if kills < seconds/2 || inside < kills/2 {
-		t.Errorf("got %d kills in %d s, %d of them inside a turn, want half", kills, seconds, inside)
+	t.Logf("%d of %d kills inside a turn", inside, kills)
+	if inside < kills/2 {
+		t.Errorf("got %d kills inside a turn of %d, want half", inside, kills)
 	}
-	want := steady.want()
 	maps.Copy(want, told)
 	s.idle(20 * time.Second)
 	s.judge(numbered(s.Calls()), want)

@@ -37,6 +37,7 @@ func numbered(calls []check.Call) []check.Call {
 type longTurns struct {
 	s     *scene
 	chats []int64
+	least time.Duration // that each turn takes
 	group sync.WaitGroup
 	ended chan struct{}
 
@@ -45,8 +46,8 @@ type longTurns struct {
 	hit   map[int64]int // the one that was last killed, so that none dies twice
 }
 
-func newLongTurns(s *scene, n int) *longTurns {
-	l := &longTurns{s: s, ended: make(chan struct{}), asked: map[int64]int{}, hit: map[int64]int{}}
+func newLongTurns(s *scene, n int, least time.Duration) *longTurns {
+	l := &longTurns{s: s, least: least, ended: make(chan struct{}), asked: map[int64]int{}, hit: map[int64]int{}}
 	for i := range n {
 		l.chats = append(l.chats, int64(10+i))
 	}
@@ -54,7 +55,9 @@ func newLongTurns(s *scene, n int) *longTurns {
 }
 
 // long is how many seconds a chat's n-th /slow takes, each a number of its own.
-func long(n int) string { return fmt.Sprintf("0.%03d", 700+n) }
+func (l *longTurns) long(n int) string {
+	return fmt.Sprintf("%.3f", (l.least + time.Duration(n)*time.Millisecond).Seconds())
+}
 
 // many is how many messages its n-th /burst brings, each time another number.
 func many(n int) int { return 10 + n }
@@ -63,15 +66,13 @@ func (l *longTurns) start(ctx context.Context) {
 	for _, chat := range l.chats {
 		l.group.Go(func() {
 			for n := 1; ; n++ {
-				select {
-				case <-l.ended:
+				if closed(l.ended) {
 					return
-				default:
 				}
 				l.mu.Lock()
 				l.asked[chat] = n
 				l.mu.Unlock()
-				for _, text := range []string{"/slow " + long(n), "/burst " + strconv.Itoa(many(n)), "/count"} {
+				for _, text := range []string{"/slow " + l.long(n), "/burst " + strconv.Itoa(many(n)), "/count"} {
 					if err := l.s.Say(ctx, l.s.URLs(), chat, text); err != nil {
 						return
 					}
@@ -84,62 +85,70 @@ func (l *longTurns) start(ctx context.Context) {
 	}
 }
 
-// holder finds a worker that says it is running one of the long turns, and one
-// that was not killed before: a record that kills its process again and again is
-// set aside, and rightly so.
-func (l *longTurns) holder(ctx context.Context) *fleet.Replica {
-	give, cancel := context.WithTimeout(ctx, 900*time.Millisecond)
+// holder finds a worker that says it is running long turns, and the chats of those,
+// none of which was killed in this turn before: a record that kills its process
+// again and again is set aside, and rightly so.
+func (l *longTurns) holder(ctx context.Context) (*fleet.Replica, []int64) {
+	give, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
 		for _, w := range l.s.Workers {
-			if status, err := w.Status(give); err == nil && l.fresh(status) {
-				return w
+			if status, err := w.Status(give); err == nil {
+				if chats := l.running(status); len(chats) > 0 {
+					return w, chats
+				}
 			}
 		}
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-give.Done():
-			return nil
+			return nil, nil
 		}
 	}
 }
 
-// fresh reports whether a worker runs long turns, none of which was killed before.
-func (l *longTurns) fresh(status fleet.Status) bool {
+// running are the chats whose long turns a worker runs, none if one of them was
+// killed before.
+func (l *longTurns) running(status fleet.Status) (chats []int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	any := false
 	for _, lane := range status.Lanes {
 		chat, err := strconv.ParseInt(strings.TrimPrefix(lane.Chat, "telegram/"), 10, 64)
 		if err != nil || !slices.Contains(l.chats, chat) || lane.Phase != "running" {
 			continue
 		}
 		if l.hit[chat] == l.asked[chat] {
-			return false
+			return nil
 		}
-		any = true
+		if l.open(chat) {
+			chats = append(chats, chat)
+		}
 	}
-	return any
+	return chats
 }
 
-// interrupted reports whether a process that was just killed had begun a long turn
-// and not ended it, as the platform saw it: it had said that it works, and not
-// that it is done.
-func (l *longTurns) interrupted(process string) bool {
+// open reports whether a chat's long turn has begun and not ended, as the platform
+// saw it: it was told that the bot works, and not yet that it is done.
+func (l *longTurns) open(chat int64) bool {
+	texts := l.s.Texts(chat)
+	begun := 0
+	for _, text := range texts {
+		if text == eager {
+			begun++
+		}
+	}
+	n := l.asked[chat]
+	return begun >= n && !slices.Contains(texts, "done after "+l.long(n)+"s")
+}
+
+// interrupted reports whether the turn of one of the chats, which a process that
+// was just killed was running, is still open.
+func (l *longTurns) interrupted(chats []int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	any := false
-	for _, chat := range l.chats {
-		by := ""
-		for _, c := range l.s.Calls() {
-			if c.Chat == strconv.FormatInt(chat, 10) {
-				by = ""
-				if c.Text == eager {
-					by = c.By
-				}
-			}
-		}
-		if by == process {
+	for _, chat := range chats {
+		if l.open(chat) {
 			l.hit[chat] = l.asked[chat]
 			any = true
 		}
@@ -156,7 +165,7 @@ func (l *longTurns) stop() map[string][]string {
 	for _, chat := range l.chats {
 		var texts []string
 		for n := 1; n <= l.asked[chat]; n++ {
-			texts = append(texts, fmt.Sprintf("%s, %d ended", eager, n-1), "done after "+long(n)+"s")
+			texts = append(texts, fmt.Sprintf("%s, %d ended", eager, n-1), "done after "+l.long(n)+"s")
 			for i := range many(n) {
 				texts = append(texts, fmt.Sprintf("%d/%d", i+1, many(n)))
 			}

@@ -16,10 +16,11 @@ var everyone = load{chats: 64, messages: 50}
 // SPEC: J1 J4 J5 T1 T2 O2 O4 DESIGN I1 I2 I4
 func TestEveryChatIsAnsweredInOrderAndOnce(t *testing.T) { // alone: it loads the machine
 	s := started(t, nil)
-	if err := everyone.run(s.within(time.Minute), s); err != nil {
+	want, err := everyone.run(s.within(time.Minute), s)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.verify(everyone.want())
+	s.verify(want)
 	if got, want := s.stored(inbox), uint64(everyone.chats*everyone.messages); got != want {
 		t.Errorf("got %d records, want %d", got, want)
 	}
@@ -39,10 +40,11 @@ func TestWebhookPostedTwiceToDifferentIngressIsOneRecord(t *testing.T) { // alon
 		}
 		return both.Wait()
 	}
-	if err := l.run(s.within(time.Minute), s); err != nil {
+	want, err := l.run(s.within(time.Minute), s)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s.verify(l.want())
+	s.verify(want)
 	if got, want := s.stored(inbox), uint64(l.chats*l.messages); got != want {
 		t.Errorf("got %d records, want %d", got, want)
 	}
@@ -70,13 +72,14 @@ func TestWebhookPostedAgainAfterTheDuplicateWindowHasNoEffect(t *testing.T) { //
 		})
 		return nil
 	}
-	if err := l.run(s.within(time.Minute), s); err != nil {
+	want, err := l.run(s.within(time.Minute), s)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := late.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	s.verify(l.want())
+	s.verify(want)
 	messages, twice := l.chats*l.messages, l.chats*l.messages/10
 	if got, want := s.stored(inbox), uint64(messages+twice); got != want {
 		t.Errorf("got %d records, want all %d messages and %d repeats: the window was to miss them", got, messages, twice)
