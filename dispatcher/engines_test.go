@@ -62,7 +62,6 @@ func startEngines(t testing.TB, n int) *engines {
 	e.journal = open(conn)
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	t.Cleanup(group.Wait)
 	for range n {
 		conn := dial()
 		client, err := rediscoord.Dial(t.Context(), redis.URL())
@@ -88,7 +87,10 @@ func startEngines(t testing.TB, n int) *engines {
 			_ = client.Close()
 		})
 	}
-	t.Cleanup(stop)
+	t.Cleanup(func() { // while their connections are open: they drain
+		stop()
+		group.Wait()
+	})
 	return e
 }
 
