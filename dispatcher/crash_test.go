@@ -62,7 +62,11 @@ func TestACrashAtAnyCallLosesAndDoublesNothing(t *testing.T) {
 					}
 					w.start()
 					w.settled(5 * time.Minute)
-					w.judge("a", 2, inDoubt(calls, n, v))
+					made := a.gate.log()
+					if made[n] != calls[n] {
+						t.Fatalf("died at %q, want %q: %v", made[n], calls[n], made)
+					}
+					w.judge("a", 2, inDoubt(made, n, v))
 				})
 			})
 		}

@@ -137,6 +137,7 @@ func (w *world) start(configure ...func(*dispatcher.Config)) *replica {
 	w.mu.Lock()
 	w.replicas = append(w.replicas, r)
 	w.mu.Unlock()
+	synctest.Wait() // what it does at its start is done, so that later calls are numbered alike in every run
 	return r
 }
 
