@@ -216,7 +216,6 @@ func (h *hold) write(ctx context.Context, next checkpoint.Checkpoint, ttl time.D
 		return err
 	}
 	if h.turn.Context().Err() != nil {
-		telemetry.Conflicts.Add(ctx, 1, reason("lease_lost"))
 		return context.Cause(h.turn.Context())
 	}
 	next.Chat, next.Fence, next.Deploy = h.chat, h.fence, max(h.d.cfg.Deploy, h.cp.Deploy)

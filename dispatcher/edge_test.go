@@ -192,3 +192,41 @@ func TestAStateThatLeavesNoRoomIsAFailedTry(t *testing.T) {
 		}
 	})
 }
+
+// A journal that went back, such as one restored from an older backup: its new
+// records stand below the chat's cursor. They are neither run nor acknowledged, also
+// the first time they are handed out; only an operator can tell what they are.
+//
+// HOLE: H6.
+func TestAJournalThatWentBackIsNeitherRunNorAcknowledged(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		r := w.start()
+		w.post("a", "one")
+		w.settled(time.Minute)
+		r.drain()
+		cp := w.checkpoint("a")
+		cp.Cursor = 9000 // as it was before the journal was restored
+		value, err := cp.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := natsRow(t, w, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.store.Swap(t.Context(), key("a").Key(), row, value, "operator", 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		late := w.start()
+		w.post("a", "two")
+		time.Sleep(10 * time.Minute)
+		for _, call := range late.gate.log() {
+			if call == "ack" {
+				t.Fatalf("a record of a journal that went back was acknowledged: %v", late.gate.log())
+			}
+		}
+		w.judge("a", 1, false)
+	})
+}

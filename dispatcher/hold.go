@@ -98,8 +98,7 @@ func (h *hold) open() error {
 		return h.reload()
 	}
 	h.claimed = true // nobody was there since
-	h.adopt(c)
-	if err := h.confirm(h.ctx); !errors.Is(err, botmesh.ErrConflict) {
+	if err := h.adopt(c); !errors.Is(err, botmesh.ErrConflict) {
 		return err
 	}
 	return h.reload()
@@ -114,18 +113,22 @@ func (h *hold) reload() error {
 		if err != nil {
 			return err
 		}
-		h.adopt(c)
-		if err := h.confirm(h.ctx); !errors.Is(err, botmesh.ErrConflict) || h.ctx.Err() != nil {
+		if err := h.adopt(c); !errors.Is(err, botmesh.ErrConflict) || h.ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
-func (h *hold) adopt(c chatCopy) {
+// adopt goes on from a copy of the checkpoint, its effects confirmed.
+func (h *hold) adopt(c chatCopy) error {
+	if err := h.rewound(h.ctx, c, h.first); err != nil {
+		return err
+	}
 	h.chatCopy, h.committed, h.lazy, h.current = c, c.cp.Cursor, 0, true
 	if c.cp.Fence > h.fence {
 		h.fence = c.cp.Fence + 1 // it never falls, whatever Redis forgot
 	}
+	return h.confirm(h.ctx)
 }
 
 // confirm flushes the effects of the checkpoint at hand: no write may replace it before.
@@ -136,6 +139,10 @@ func (h *hold) confirm(ctx context.Context) error {
 // drain runs the chat's records until nothing is known to be left, or others
 // have waited long enough.
 func (h *hold) drain() error {
+	select {
+	case <-h.wake: // those who came so far are seen below
+	default:
+	}
 	began, ran := time.Now(), 0
 	for {
 		entries, err := h.next()

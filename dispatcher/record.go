@@ -116,6 +116,10 @@ func (h *hold) attempt(r botmesh.Record, tries checkpoint.Tries) error {
 			result = "failed"
 		}
 	}
+	if err != nil && h.turn.Context().Err() != nil {
+		// Whether the run was cut off or its write was not sent: its commit was refused here.
+		telemetry.Conflicts.Add(ctx, 1, reason("lease_lost"))
+	}
 	telemetry.Turns.Add(ctx, 1, metric.WithAttributes(telemetry.KeyOutcome.String(result)))
 	return err
 }

@@ -38,13 +38,16 @@ func TestFrozenWorkersTurnGoesToAnotherAndItsOwnCommitIsRefused(t *testing.T) {
 		s.hears(chat, "done after 1s", 10*lease)
 	}
 	frozen.Child().Thaw()
-	s.eventually(20*time.Second, "each thawed turn is counted as lost", func(ctx context.Context) error {
+	s.eventually(20*time.Second, "each thawed turn is counted as lost, and a commit as refused", func(ctx context.Context) error {
 		m, err := frozen.Metrics(ctx)
 		if err != nil {
 			return err
 		}
 		if lost := m.Sum("bot_lease_lost_total"); lost < float64(turns) {
 			return fmt.Errorf("%g of %d are", lost, turns)
+		}
+		if m.Sum("bot_checkpoint_conflicts_total", `reason="lease_lost"`) == 0 {
+			return fmt.Errorf("no commit was refused")
 		}
 		return nil
 	})
