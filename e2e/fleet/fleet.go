@@ -2,15 +2,14 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/botmesh-go/botmesh/e2e/check"
+	"github.com/botmesh-go/botmesh/e2e/netproxy"
 	"github.com/botmesh-go/botmesh/e2e/platform"
 	"github.com/botmesh-go/botmesh/e2e/proc"
 )
@@ -25,21 +24,33 @@ type Config struct {
 	Platform *platform.Platform
 	// Dir holds logs and stores.
 	Dir string
+	// Bot is the bot's id. Defaults to [Bot].
+	Bot string
 	// Ingress and Workers count the replicas.
 	Ingress int
 	Workers int
+	// Engines are servers that run already. By default the fleet has a NATS server
+	// and a Redis of its own.
+	Engines *Engines
+	// Proxied puts a proxy on the way from each replica to each server and to the
+	// platform, and from the platform to each ingress. [Fleet.Link] has them.
+	Proxied bool
 	// Env is what all replicas get beside the addresses, by name.
 	Env map[string]string
+	// Each gives the settings that differ with each start of a replica, if set.
+	Each func(process string) []string
 }
 
 // Fleet is a running Botmesh.
 type Fleet struct {
-	NATS    *Server
+	NATS    *Server // the first of Engines
 	Redis   *Server
+	Engines *Engines
 	Ingress []*Replica
 	Workers []*Replica
 
-	cfg Config
+	cfg   Config
+	links links
 
 	mu       sync.Mutex
 	faults   []check.Fault
@@ -48,17 +59,20 @@ type Fleet struct {
 
 // New describes a fleet without starting any of it.
 func New(cfg Config) (*Fleet, error) {
-	f := &Fleet{cfg: cfg, readings: map[string]reading{}}
+	if cfg.Bot == "" {
+		cfg.Bot = Bot
+	}
+	f := &Fleet{Engines: cfg.Engines, cfg: cfg, readings: map[string]reading{}}
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
-	var err error
-	if f.NATS, err = NewNATS(cfg.Programs, cfg.Dir); err != nil {
-		return nil, err
+	if f.Engines == nil {
+		var err error
+		if f.Engines, err = NewEngines(EnginesConfig{Programs: cfg.Programs, Dir: cfg.Dir}); err != nil {
+			return nil, err
+		}
 	}
-	if f.Redis, err = NewRedis(cfg.Programs, cfg.Dir); err != nil {
-		return nil, err
-	}
+	f.NATS, f.Redis = f.Engines.Nodes[0], f.Engines.Redis
 	for i := range cfg.Ingress {
 		r, err := f.ingress(fmt.Sprintf("ingress%d", i+1))
 		if err != nil {
@@ -79,8 +93,10 @@ func New(cfg Config) (*Fleet, error) {
 // Start starts a fleet and waits until every replica is ready. The caller stops it,
 // also after an error.
 func (f *Fleet) Start(ctx context.Context) error {
-	if err := errors.Join(f.NATS.Start(ctx), f.Redis.Start(ctx)); err != nil {
-		return err
+	if f.cfg.Engines == nil {
+		if err := f.Engines.Start(ctx); err != nil {
+			return err
+		}
 	}
 	for _, r := range f.Replicas() {
 		if err := r.Launch(); err != nil {
@@ -95,23 +111,26 @@ func (f *Fleet) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop kills all that runs and waits for it.
+// Stop kills all that runs, but for engines that were there before, and waits for it.
 func (f *Fleet) Stop() {
 	var wg sync.WaitGroup
 	for _, c := range f.Children() {
 		wg.Go(c.Kill)
 	}
 	wg.Wait()
+	_ = f.links.close() // of listeners
 }
 
 // Replicas are all replicas, ingress first.
 func (f *Fleet) Replicas() []*Replica { return slices.Concat(f.Ingress, f.Workers) }
 
-// Children are the processes of the last start of each part.
+// Children are the processes of the last start of each part that is the fleet's own.
 func (f *Fleet) Children() (all []*proc.Child) {
-	for _, s := range []*Server{f.NATS, f.Redis} {
-		if c := s.Child(); c != nil {
-			all = append(all, c)
+	if f.cfg.Engines == nil {
+		for _, s := range f.Engines.Servers() {
+			if c := s.Child(); c != nil {
+				all = append(all, c)
+			}
 		}
 	}
 	for _, r := range f.Replicas() {
@@ -122,59 +141,21 @@ func (f *Fleet) Children() (all []*proc.Child) {
 	return all
 }
 
+// Link is the proxy on the way from one part to another, by their names, or nil if
+// there is none.
+func (f *Fleet) Link(from, to string) *netproxy.Proxy {
+	if p := f.links.get(Link{from, to}); p != nil {
+		return p
+	}
+	return f.Engines.links.get(Link{from, to})
+}
+
 // URLs are the public base addresses.
 func (f *Fleet) URLs() (urls []string) {
 	for _, r := range f.Ingress {
 		urls = append(urls, r.URL)
 	}
 	return urls
-}
-
-func (f *Fleet) ingress(name string) (*Replica, error) {
-	addr, err := proc.FreeAddr()
-	if err != nil {
-		return nil, err
-	}
-	r, err := f.replica(name, f.cfg.Programs.Ingress, "BOTMESH_LISTEN="+addr, "BOTMESH_TELEGRAM_SECRET="+f.cfg.Platform.Secret())
-	if err != nil {
-		return nil, err
-	}
-	r.URL = "http://" + addr
-	return r, nil
-}
-
-func (f *Fleet) worker(name string) (*Replica, error) {
-	r, err := f.replica(name, f.cfg.Programs.Worker,
-		"BOTMESH_REDIS_URL=redis://"+f.Redis.Addr+"/0", "BOTMESH_TELEGRAM_TOKEN="+f.cfg.Platform.Token())
-	if err != nil {
-		return nil, err
-	}
-	r.env = func(process string) []string {
-		return []string{"BOTMESH_TELEGRAM_API_URL=" + f.cfg.Platform.URL(process)}
-	}
-	return r, nil
-}
-
-func (f *Fleet) replica(name, path string, env ...string) (*Replica, error) {
-	addr, err := proc.FreeAddr()
-	if err != nil {
-		return nil, err
-	}
-	env = append(env,
-		"BOTMESH_BOT="+Bot,
-		"BOTMESH_REPLICA_ID="+name,
-		"BOTMESH_NATS_URL=nats://"+f.NATS.Addr,
-		"BOTMESH_ADMIN_LISTEN="+addr,
-	)
-	for _, k := range slices.Sorted(maps.Keys(f.cfg.Env)) {
-		env = append(env, k+"="+f.cfg.Env[k])
-	}
-	return &Replica{
-		Name:  name,
-		Admin: "http://" + addr,
-		cfg:   proc.Config{Name: name, Path: path, Env: env, Logs: f.cfg.Dir},
-		env:   func(string) []string { return nil },
-	}, nil
 }
 
 // Logs is what the replicas and servers wrote, the end of each.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,14 @@ type Replica struct {
 	mu     sync.Mutex
 	child  *proc.Child
 	starts int
+	once   []string
+}
+
+// Once gives the next start, and only that, more settings, as "NAME=value".
+func (r *Replica) Once(env ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.once = env
 }
 
 // Launch starts the process without waiting for more.
@@ -34,7 +43,8 @@ func (r *Replica) Launch() error {
 	defer r.mu.Unlock()
 	r.starts++
 	cfg := r.cfg
-	cfg.Env = append(cfg.Env[:len(cfg.Env):len(cfg.Env)], r.env(r.process())...)
+	cfg.Env = slices.Concat(cfg.Env, r.env(r.process()), r.once)
+	r.once = nil
 	child, err := proc.Start(cfg)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 // Server is one engine: a NATS server or a Redis. It keeps its address and what it
 // stored over a restart. Safe for concurrent use.
 type Server struct {
+	Name string
 	Addr string
 
 	cfg   proc.Config
@@ -28,12 +29,12 @@ func NewNATS(p proc.Programs, dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := net.SplitHostPort(addr)
+	host, port, err := split(addr)
 	if err != nil {
-		return nil, fmt.Errorf("fleet: %w", err)
+		return nil, err
 	}
 	args := []string{"--addr", host, "--port", port, "--jetstream", "--store_dir", filepath.Join(dir, "nats")}
-	return &Server{Addr: addr, cfg: proc.Config{Name: "nats", Path: p.NATS, Args: args, Logs: dir}}, nil
+	return &Server{Name: "nats1", Addr: addr, cfg: proc.Config{Name: "nats", Path: p.NATS, Args: args, Logs: dir}}, nil
 }
 
 // NewRedis describes a Redis that keeps nothing over a restart.
@@ -42,12 +43,12 @@ func NewRedis(p proc.Programs, dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := net.SplitHostPort(addr)
+	host, port, err := split(addr)
 	if err != nil {
-		return nil, fmt.Errorf("fleet: %w", err)
+		return nil, err
 	}
 	args := []string{"--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", dir}
-	return &Server{Addr: addr, cfg: proc.Config{Name: "redis", Path: p.Redis, Args: args, Logs: dir}}, nil
+	return &Server{Name: "redis", Addr: addr, cfg: proc.Config{Name: "redis", Path: p.Redis, Args: args, Logs: dir}}, nil
 }
 
 // Start starts the server and waits until it takes connections.
