@@ -58,7 +58,10 @@ type Config struct {
 	Inside nats.InProcessConnProvider
 	// Linger is how long webhooks are still taken after Run was told to stop, part
 	// of the settings' Drain.
-	Linger  time.Duration
+	Linger time.Duration
+	// Seam, if set, puts something between the ingress and its journal, so that tests
+	// can watch and break it.
+	Seam    func(jet.Stream) jet.Stream
 	Version string
 	Log     *slog.Logger // defaults to discarding
 }
@@ -86,6 +89,9 @@ func New(ctx context.Context, cfg Config) (*Ingress, error) {
 		return nil, err
 	}
 	in := &Ingress{cfg: cfg, conn: conn, inbox: conn.Stream(journal.InboxStream(s.Bot))}
+	if cfg.Seam != nil {
+		in.inbox = cfg.Seam(in.inbox)
+	}
 	handler, err := in.handler()
 	if err != nil {
 		conn.Close()

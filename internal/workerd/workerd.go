@@ -61,7 +61,9 @@ type Config struct {
 	// Coordination defaults to Redis, by the settings.
 	Coordination Coordination
 	// Inside connects to a NATS server in this process; nil goes by the settings.
-	Inside  nats.InProcessConnProvider
+	Inside nats.InProcessConnProvider
+	// Seams are for tests.
+	Seams   Seams
 	Version string
 	Log     *slog.Logger // defaults to discarding
 }
@@ -86,6 +88,9 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	var err error
 	if w.senders, err = newSenders(cfg.Settings); err != nil {
 		return nil, config.Wrong(err)
+	}
+	for i, s := range w.senders.all {
+		w.senders.all[i] = through(cfg.Seams.Sender, s)
 	}
 	if w.cfg.Coordination == nil {
 		if w.cfg.Coordination, err = dialRedis(ctx, cfg.Settings, cfg.Log); err != nil {
@@ -133,6 +138,7 @@ func (w *Worker) serve(ctx context.Context) error {
 	if err != nil {
 		return config.Wrong(fmt.Errorf("workerd: %w", err))
 	}
+	coordinator = through(w.cfg.Seams.Coordinator, coordinator)
 	defer w.leave(ctx, coordinator)
 	d, err := w.open(ctx, coordinator)
 	if err != nil {
@@ -157,8 +163,8 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*disp
 	s, log := w.cfg.Settings, w.cfg.Log
 	j, err := journal.Open(ctx, journal.Config{
 		Bot:     s.Bot,
-		Inbox:   w.conn.Stream(journal.InboxStream(s.Bot)),
-		Dead:    w.conn.Stream(journal.DeadStream(s.Bot)),
+		Inbox:   w.stream(journal.InboxStream(s.Bot)),
+		Dead:    w.stream(journal.DeadStream(s.Bot)),
 		AckWait: s.Lease,
 		Logger:  log,
 	})
@@ -166,7 +172,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*disp
 		return nil, err
 	}
 	out, err := outbox.Open(ctx, outbox.Config{
-		Stream:      w.conn.Stream(outbox.StreamName(s.Bot)),
+		Stream:      w.stream(outbox.StreamName(s.Bot)),
 		Bot:         s.Bot,
 		Incarnation: coordinator.Incarnation(),
 		Senders:     w.senders.all,
@@ -182,7 +188,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*disp
 	return dispatcher.New(dispatcher.Config{
 		Journal:     j,
 		Coordinator: coordinator,
-		Store:       natsstore.New(w.conn.Stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot),
+		Store:       natsstore.New(w.stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot),
 		Outbox:      out,
 		Runner:      w.cfg.Runner,
 		Lease:       s.Lease,

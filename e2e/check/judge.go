@@ -1,0 +1,153 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/botmesh-go/botmesh/e2e/history"
+	"github.com/botmesh-go/botmesh/internal/jet"
+)
+
+// Evidence is all that is known of a run after its end, when its faults were healed
+// and its chats had time to come to rest.
+type Evidence struct {
+	Bot string
+	// Lease is what the workers ran with.
+	Lease time.Duration
+	// IdleWithin is how long after the last fault was healed, or the last webhook of
+	// the chat was taken if that came later, a chat may need until it is idle.
+	IdleWithin time.Duration
+	// Single says that one server kept the streams: then a read never lags.
+	Single bool
+
+	// The streams, whole, in order. The checkpoints hold every revision: their
+	// stream was made without a limit per subject.
+	Inbox, Outbox, Dead, Checkpoints []jet.Stored
+	// Waiting and Unacked are what the shared consumer of the nudges had not handed
+	// out, and handed out without an acknowledgement, at the end.
+	Waiting, Unacked uint64
+
+	// Events is the merged history: what the processes wrote, and the harness with
+	// its webhooks, its platform and its faults.
+	Events []history.Event
+
+	// Redis is what Redis held at the end, nil if nobody looked.
+	Redis []RedisKey
+	// Usage is what processes used before the load and at the end.
+	Usage []Usage
+
+	Want Want
+}
+
+// RedisKey is a key of Redis at the end of a run.
+type RedisKey struct {
+	Key string
+	// TTL is what it has left to live, zero or less if it stays for good.
+	TTL time.Duration
+	// Fields counts what it holds, for a hash or a set.
+	Fields int
+}
+
+// Usage is a measure of a process that must not grow with the chats it served.
+type Usage struct {
+	Process string
+	What    string // "goroutines", "heap bytes"
+	// After is the measure at the end, and Limit what it may be.
+	After, Limit int64
+}
+
+// Want is what a run must have met, or nothing was proved. The zero Want asks for
+// one webhook.
+type Want struct {
+	// Webhooks counts the updates that were taken, Duplicates those posted again
+	// after that. Conflicts counts the checkpoint writes refused to a loser, Unknowns
+	// the writes without an answer, TakeOvers the turns granted over a holder that
+	// did not release, Repeats the copies of parts that users saw again.
+	Webhooks, Duplicates, Conflicts, Unknowns, TakeOvers, Repeats int
+	// Points are the crash points that must have fired.
+	Points []string
+}
+
+// Violation is a broken promise.
+type Violation struct {
+	Chat string // its key, empty if it is of no chat
+	// Account is the shortest account of it.
+	Account string
+}
+
+// Finding is what became of one invariant.
+type Finding struct {
+	ID   string // I1 to I10
+	What string
+	// Checked counts what was looked at: of nothing, nothing was proved.
+	Checked    int
+	Violations []Violation
+}
+
+// Verdict is what a run proved.
+type Verdict struct {
+	Findings []Finding // I1 to I10
+	// Vacuous says what was not proved.
+	Vacuous []string
+	Tally   Tally
+}
+
+// Tally is what a run met, for its table.
+type Tally struct {
+	Chats, Webhooks, Duplicates, Records, Revisions, Letters, Parts, Visible    int
+	Repeats, Conflicts, Unknowns, Grants, TakeOvers, Faults, Acks, Dead, Stalls int
+	// StaleLoads counts loads that a deposed leader answered.
+	StaleLoads int
+}
+
+// Err is nil if every invariant held and something was proved of each.
+func (v Verdict) Err() error {
+	var errs []error
+	for _, f := range v.Findings {
+		for i, b := range f.Violations {
+			if i == maxTold {
+				errs = append(errs, fmt.Errorf("%s: and %d more", f.ID, len(f.Violations)-maxTold))
+				break
+			}
+			errs = append(errs, fmt.Errorf("%s: %s", f.ID, b))
+		}
+	}
+	for _, what := range v.Vacuous {
+		errs = append(errs, fmt.Errorf("nothing was proved about %s", what))
+	}
+	return errors.Join(errs...)
+}
+
+func (b Violation) String() string {
+	if b.Chat == "" {
+		return b.Account
+	}
+	return "chat " + b.Chat + ": " + b.Account
+}
+
+// invariants are what is judged, in order.
+var invariants = []struct{ id, what string }{
+	{"I1", "every accepted id takes effect exactly once"},
+	{"I2", "effects of a chat follow the journal's order"},
+	{"I3", "one write wins per revision, cursors only grow"},
+	{"I4", "every committed send arrives, in order, once unless in doubt"},
+	{"I5", "nothing of a superseded run is seen but its eager sends"},
+	{"I6", "fences only grow"},
+	{"I7", "every chat comes to rest"},
+	{"I8", "memory and keys of idle chats are bounded"},
+	{"I9", "nothing is acknowledged while its effects are unconfirmed"},
+	{"I10", "no write replaces unconfirmed effects"},
+}
+
+// Judge says of every invariant whether the run kept it, and what the run did not
+// prove. It goes by what can not lie first: the streams, what the platform saw and
+// which webhooks were taken. The words of the processes count only for grants,
+// acknowledgements, and writes that got no answer.
+func Judge(e Evidence) Verdict {
+	v := Verdict{}
+	for _, i := range invariants {
+		v.Findings = append(v.Findings, Finding{ID: i.id, What: i.what})
+	}
+	return v
+}
