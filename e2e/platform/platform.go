@@ -32,6 +32,18 @@ type Config struct {
 	// Token is the bot's, Secret what the webhooks carry.
 	Token  string
 	Secret string
+	// Watch, if set, is told each call as it arrives, and gives the function that is
+	// told what became of it. Both are called for several calls at once.
+	Watch func(check.Call) func(Fate)
+}
+
+// Fate is what became of a call.
+type Fate struct {
+	// Taken says that the user sees the message, Told that the caller was answered
+	// with success.
+	Taken, Told bool
+	// Status is the answer's, zero if none was given.
+	Status int
 }
 
 // Platform is a running platform. Safe for concurrent use.
@@ -44,6 +56,8 @@ type Platform struct {
 	client *http.Client
 	update atomic.Int64 // the last update_id given out
 	delay  atomic.Int64 // of each call, nanoseconds
+
+	weather atomic.Pointer[func(chat string) Weather]
 
 	mu    sync.Mutex
 	calls []*call
@@ -76,6 +90,10 @@ func Start(cfg Config) (*Platform, error) {
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}},
 		chats:  map[string]*chat{},
 	}
+	if p.cfg.Watch == nil {
+		p.cfg.Watch = func(check.Call) func(Fate) { return func(Fate) {} }
+	}
+	p.Weather(nil)
 	p.server = &http.Server{Handler: http.HandlerFunc(p.serve), ReadHeaderTimeout: 5 * time.Second}
 	go func() {
 		defer close(p.served)
@@ -129,14 +147,38 @@ func (p *Platform) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = json.Unmarshal(body, &send) // the API refuses what is no call
 	c := p.arrive(check.Call{Chat: send.Chat.String(), Text: send.Text, By: process})
-	if d := p.delay.Load(); d > 0 {
-		<-time.After(time.Duration(d))
+	weather := (*p.weather.Load())(c.Chat)
+	fate := p.cfg.Watch(c.Call)
+	if d := time.Duration(p.delay.Load()) + weather.Delay; d > 0 {
+		<-time.After(d)
 	}
 	r.URL.Path, r.URL.RawPath = "/"+path, ""
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	answer := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-	p.cfg.API.ServeHTTP(answer, r)
-	p.answered(c, answer.status == http.StatusOK)
+	fate(p.answer(c, weather, w, r))
+}
+
+// answer has the API answer a call, as far as the weather lets it.
+func (p *Platform) answer(c *call, weather Weather, w http.ResponseWriter, r *http.Request) Fate {
+	f := Fate{Status: weather.Status}
+	if weather.Status == 0 || weather.Taken {
+		answer := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		if weather.hides() {
+			answer.ResponseWriter = hidden{http.Header{}}
+		}
+		p.cfg.API.ServeHTTP(answer, r)
+		f.Taken = answer.status == http.StatusOK
+		if !weather.hides() {
+			f.Status, f.Told = answer.status, f.Taken && r.Context().Err() == nil
+		}
+	}
+	p.answered(c, f.Taken)
+	switch {
+	case weather.Lose:
+		<-r.Context().Done()
+	case weather.Status != 0:
+		weather.refuse(w)
+	}
+	return f
 }
 
 func (p *Platform) arrive(c check.Call) *call {
