@@ -82,6 +82,8 @@ type Tries struct {
 type Claim struct {
 	Incarnation string    `json:"incarnation"`
 	At          time.Time `json:"at"`
+	// Alone says that nothing else ran in its process: if that died, of this run.
+	Alone bool `json:"alone,omitempty"`
 }
 
 // Effects are what a commit does outside the checkpoint. They are repeated until

@@ -156,53 +156,10 @@ func (h *hold) noteTry(r botmesh.Record, tries checkpoint.Tries, cause error) er
 	telemetry.TurnRetries.Add(h.ctx, 1)
 	next := h.cp
 	next.Tries, next.Effects = &tries, nil
+	if next.Claim != nil && next.Claim.Alone {
+		next.Claim = nil // it ended, whatever becomes of this process while it waits
+	}
 	return h.write(h.ctx, next, 0, math.MaxInt)
-}
-
-// claim marks a record that is about to run under a turn whose previous holder
-// did not give it up, and counts a death if that holder is gone. The write also
-// makes whatever that holder still commits fail early.
-//
-// A coordinator that lost its memory knows no previous holder: there a nudge that
-// came before is the sign, and the claim of the last one who ran tells whether it died.
-func (h *hold) claim(r botmesh.Record) error {
-	if h.claimed {
-		return nil
-	}
-	prev, tries := h.turn.Previous(), h.tries(r)
-	suspect := prev.Incarnation
-	switch {
-	case prev.Released:
-		h.claimed = true
-		return nil
-	case suspect == "" && (h.first.Seq != r.Seq || h.first.Delivered < 2):
-		h.claimed = true
-		return nil
-	case suspect == "" && h.cp.Claim != nil && time.Since(h.cp.Claim.At) > h.d.cfg.Lease:
-		suspect = h.cp.Claim.Incarnation
-	}
-	died := false
-	if suspect != "" && suspect != h.d.cfg.Coordinator.Incarnation() {
-		alive, err := h.d.cfg.Coordinator.Alive(h.ctx, suspect)
-		if err != nil {
-			return chatError("look for the last holder of", h.chat, err)
-		}
-		if died = !alive; died {
-			tries.Deaths++
-		}
-	}
-	next := h.cp
-	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now()}
-	next.Tries, next.Effects = &tries, nil
-	if err := h.write(h.ctx, next, 0, math.MaxInt); err != nil {
-		return err
-	}
-	h.claimed = true
-	if died {
-		telemetry.Deaths.Add(h.ctx, 1)
-		h.d.log.WarnContext(h.ctx, "the last holder died during a turn", "chat", h.chat, "seq", r.Seq, "owner", suspect)
-	}
-	return nil
 }
 
 // write replaces the checkpoint. It is sent only when every effect of the one it

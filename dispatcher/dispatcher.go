@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/coord"
@@ -93,6 +95,7 @@ type Dispatcher struct {
 	cfg   Config
 	log   *slog.Logger
 	slots *slots
+	runs  *semaphore.Weighted // one of Concurrency for each run, all for one that is to be alone
 	held  *copies
 	nonce nonces
 	away  bool // the last pull failed
@@ -120,6 +123,7 @@ func New(cfg Config) (*Dispatcher, error) {
 		cfg:   cfg,
 		log:   cfg.Logger,
 		slots: newSlots(cfg.Concurrency),
+		runs:  semaphore.NewWeighted(int64(cfg.Concurrency)),
 		held:  newCopies(cfg.IdleChats),
 		lanes: make(map[string]*lane),
 	}

@@ -36,6 +36,9 @@ func (h *hold) record(e journal.Entry) error {
 	}
 	for {
 		tries := h.tries(e.Record)
+		if tries.Deaths >= convicted {
+			return h.setRecordAside(e.Record, tries.N, errKills(tries.Deaths))
+		}
 		if err := h.backOff(tries.NotBefore); err != nil {
 			return err
 		}
@@ -128,6 +131,11 @@ func (h *hold) attempt(r botmesh.Record, tries checkpoint.Tries) error {
 // a failedError. A run that does not heed the end of its context is left behind:
 // what it still does has no effect.
 func (h *hold) run(ctx context.Context, r botmesh.Record, tries checkpoint.Tries) (botmesh.Outcome, error) {
+	leave, err := h.company(tries)
+	if err != nil {
+		return botmesh.Outcome{}, err
+	}
+	defer leave()
 	h.enter(PhaseRunning, h.fence)
 	defer h.enter(PhaseHolding, h.fence)
 	ctx, cancel := context.WithTimeoutCause(ctx, h.d.cfg.Settle, &botmesh.LeaseLostError{Key: h.key, Reason: botmesh.LossSettled})

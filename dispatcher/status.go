@@ -14,6 +14,7 @@ const (
 	PhaseOpen       Phase = "open"       // looking at the checkpoint
 	PhaseWaiting    Phase = "waiting"    // has a ticket, waits for the turn
 	PhaseHolding    Phase = "holding"    // has the turn, reads and commits
+	PhaseQueued     Phase = "queued"     // has the turn, waits for a run that is to be alone in this process
 	PhaseRunning    Phase = "running"    // the bot handles a record
 	PhaseBackoff    Phase = "backoff"    // has the turn, waits to try a record again
 	PhaseDelivering Phase = "delivering" // has the turn, waits for receipts

@@ -128,15 +128,15 @@ func (w *world) start(configure ...func(*dispatcher.Config)) *replica {
 		r.coord.Crash()
 		r.stop()
 	}
+	w.mu.Lock()
+	w.replicas = append(w.replicas, r)
+	w.mu.Unlock()
 	go func() {
 		defer close(r.done)
 		if err := r.d.Run(ctx); err != nil && !errors.Is(err, journal.ErrEpochChanged) {
 			w.t.Errorf("Run: %v", err)
 		}
 	}()
-	w.mu.Lock()
-	w.replicas = append(w.replicas, r)
-	w.mu.Unlock()
 	synctest.Wait() // what it does at its start is done, so that later calls are numbered alike in every run
 	return r
 }

@@ -1,0 +1,145 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/telemetry"
+)
+
+// A record that ends its process takes others with it: whatever else ran there.
+// Each of them has a death to its name, and only one is to blame. So from the second
+// death on a record is a suspect and runs with no other beside it in its process,
+// and from then on only a death during such a run counts. The innocent come through
+// their first; the guilty is convicted by its second.
+const (
+	suspected = 2 // deaths from which a record runs alone
+	convicted = 4 // deaths from which it does not run any more
+)
+
+// claim marks a record that is about to run under a turn whose previous holder
+// did not give it up, and counts a death if that holder is gone. The write also
+// makes whatever that holder still commits fail early.
+func (h *hold) claim(r botmesh.Record) error {
+	if h.claimed {
+		return nil
+	}
+	tries := h.tries(r)
+	died, needed, err := h.lastRun(r, tries)
+	if err != nil || !needed {
+		h.claimed = err == nil
+		return err
+	}
+	if died {
+		tries.Deaths++
+	}
+	next := h.cp
+	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now()}
+	next.Tries, next.Effects = &tries, nil
+	if err := h.write(h.ctx, next, 0, math.MaxInt); err != nil {
+		return err
+	}
+	h.claimed = true
+	if died {
+		telemetry.Deaths.Add(h.ctx, 1)
+		h.d.log.WarnContext(h.ctx, "the last holder died during a turn", "chat", h.chat, "seq", r.Seq, "deaths", tries.Deaths)
+	}
+	return nil
+}
+
+// lastRun reports whether the process died that may have run a record before this
+// turn, and whether that is to be written.
+func (h *hold) lastRun(r botmesh.Record, tries checkpoint.Tries) (died, write bool, err error) {
+	prev, claim := h.turn.Previous(), h.cp.Claim
+	unclean := prev.Incarnation != "" && !prev.Released
+	switch {
+	case tries.Deaths >= suspected:
+		// Who held the chat without running it alone died of something else.
+		if claim == nil || !claim.Alone {
+			return false, false, nil
+		}
+		if !unclean || prev.Incarnation != claim.Incarnation {
+			// The coordinator may have forgotten, heartbeats too. After a lease who lives has
+			// brought its own back, and who died has none.
+			if err := h.backOff(time.Now().Add(h.d.cfg.Lease)); err != nil {
+				return false, false, err
+			}
+		}
+		died, err = h.died(claim.Incarnation)
+		return died, true, err
+	case unclean:
+		died, err = h.died(prev.Incarnation)
+		return died, true, err
+	case prev.Released:
+		return false, false, nil
+	}
+	// A coordinator that lost its memory knows no previous holder: there a nudge that
+	// came before is the sign, and the claim of one who ran tells whether it died.
+	switch {
+	case claim == nil, claim.Incarnation == h.d.cfg.Coordinator.Incarnation():
+		return false, h.first.Seq == r.Seq && h.first.Delivered > 1, nil
+	case time.Since(claim.At) <= h.d.cfg.Lease:
+		return false, false, nil // too early to tell: the claim stands for the next one to look
+	}
+	died, err = h.died(claim.Incarnation)
+	return died, died, err
+}
+
+// died reports whether another process is gone.
+func (h *hold) died(incarnation string) (bool, error) {
+	if incarnation == h.d.cfg.Coordinator.Incarnation() {
+		return false, nil
+	}
+	alive, err := h.d.cfg.Coordinator.Alive(h.ctx, incarnation)
+	if err != nil {
+		return false, chatError("look for the last holder of", h.chat, err)
+	}
+	return !alive, nil
+}
+
+// company waits until a record may run: a suspect until nothing else runs in this
+// process, any other until no suspect does. leave must be called after the run.
+func (h *hold) company(tries checkpoint.Tries) (leave func(), err error) {
+	weight := int64(1)
+	if tries.Deaths >= suspected {
+		weight = int64(h.d.cfg.Concurrency)
+	}
+	if !h.d.runs.TryAcquire(weight) {
+		h.enter(PhaseQueued, h.fence)
+		ctx, cancel := context.WithCancel(h.ctx)
+		defer cancel()
+		defer context.AfterFunc(h.d.soft, cancel)()
+		if err := h.d.runs.Acquire(ctx, weight); err != nil {
+			if h.ctx.Err() != nil {
+				return nil, context.Cause(h.ctx)
+			}
+			return nil, &laterError{time.Now(), "draining"}
+		}
+	}
+	leave = func() { h.d.runs.Release(weight) }
+	if tries.Deaths >= suspected {
+		if err := h.claimAlone(); err != nil {
+			leave()
+			return nil, err
+		}
+	}
+	return leave, nil
+}
+
+// claimAlone notes that the head record runs alone from now on. A crash before it
+// is nobody's fault; one after it is this record's.
+func (h *hold) claimAlone() error {
+	next := h.cp
+	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now(), Alone: true}
+	next.Effects = nil
+	return h.write(h.ctx, next, 0, math.MaxInt)
+}
+
+// errKills is why a record is convicted.
+func errKills(deaths int) error {
+	return fmt.Errorf("its process ended during its run, %d times, with nothing beside it in the last %d", deaths, convicted-suspected)
+}
