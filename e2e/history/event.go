@@ -150,3 +150,6 @@ func Digest(text string) string {
 func Telegram(chat int64) string {
 	return botmesh.ChatKey{Provider: "telegram", Chat: strconv.FormatInt(chat, 10)}.Key()
 }
+
+// Update is the id of the record that a Telegram update becomes.
+func Update(id int64) string { return "u" + strconv.FormatInt(id, 10) }
