@@ -54,6 +54,8 @@ type Record struct {
 	Trace map[string]string `json:"-"`
 
 	Message Message `json:"message"`
+	// Sends are what a TypeCommand record asks to be sent in this chat.
+	Sends []Send `json:"sends,omitempty"`
 	// Raw is what the platform sent for this event, as it was, for handlers that
 	// need more than Message. It may be nil.
 	Raw json.RawMessage `json:"raw,omitempty"`

@@ -63,6 +63,8 @@ var house = map[string][]string{
 	"ingress":    {"provider", "journal", "coord", "outbox"},
 	"worker":     {"bot", "flow", "dispatcher", "internal/config", "internal/program", "internal/workerd"},
 
+	"admin":      {"journal"},
+
 	// The programs. What is below internal/ here is theirs alone.
 	"telemetry/export":  {},
 	"internal/config":   {},
@@ -70,7 +72,7 @@ var house = map[string][]string{
 	"internal/program":  {"internal/config", "internal/private", "telemetry/export"},
 	"internal/engine":   {"checkpoint/natsstore", "internal/config", "internal/jet", "journal", "outbox", "streams"},
 	"internal/ingressd": {"ingress", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "journal", "outbox", "provider/..."},
-	"internal/workerd": {"checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
+	"internal/workerd": {"admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
 		"internal/program", "journal", "outbox", "provider/..."},
 	"internal/replay": {"checkpoint", "journal"},
 	"cmd/...":         {"..."},
@@ -99,7 +101,7 @@ var engines = []struct {
 	{"go.opentelemetry.io/otel/sdk", "the SDK is the programs' choice; a room uses the API",
 		[]string{"telemetry/export"}},
 	{"net/http", "these decide, and talk to nobody",
-		[]string{"provider/...", "ingress", "internal/private", "internal/ingressd", "telemetry/export", "cmd/...", "e2e/...", "bench/...", "provider"}},
+		[]string{"provider/...", "ingress", "admin", "internal/private", "internal/ingressd", "internal/workerd", "telemetry/export", "cmd/...", "e2e/...", "bench/...", "provider"}},
 	{"github.com/cenkalti/backoff/v5", "version 4 is the one in use; two would drift apart", nil},
 }
 

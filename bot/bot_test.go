@@ -174,6 +174,16 @@ func TestIgnored(t *testing.T) {
 	}
 }
 
+// SPEC: O2. DESIGN: C9. What is sent from outside says nothing to the bot: a question
+// that is open stays open.
+func TestACommandSendsAndLeavesTheConversationAlone(t *testing.T) {
+	t.Parallel()
+	p := flowtest.Play(t, formBot())
+	p.User("/form").Bot("Name?")
+	p.Record(botmesh.Record{Type: botmesh.TypeCommand, Sends: []botmesh.Send{{Text: "by the way"}}}).Bot("by the way")
+	p.User("Ana").Bot("Sure?")
+}
+
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	b := formBot().Texts(bot.Texts{

@@ -17,7 +17,11 @@ import (
 // On error nothing is decided. It is [flow.ErrStranded] if the chat waits in a
 // flow that this bot can not go on with. A panic of a handler is not recovered.
 func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error) {
-	if typ := run.Record.Type; typ != botmesh.TypeMessage && typ != botmesh.TypeCallback {
+	switch run.Record.Type {
+	case botmesh.TypeMessage, botmesh.TypeCallback:
+	case botmesh.TypeCommand: // said from outside, in its place; what the chat waits for it still waits for
+		return botmesh.Outcome{State: run.State, Sends: run.Record.Sends, Ignored: len(run.Record.Sends) == 0}, nil
+	default:
 		return botmesh.Outcome{Ignored: true}, nil
 	}
 	chat, err := flow.DecodeChat(run.State)

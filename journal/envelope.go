@@ -52,6 +52,7 @@ type Entry struct {
 type body struct {
 	Version int             `json:"v"`
 	Message botmesh.Message `json:"message"`
+	Sends   []botmesh.Send  `json:"sends,omitempty"`
 	Raw     json.RawMessage `json:"raw,omitempty"`
 }
 
@@ -60,7 +61,7 @@ func encode(bot string, r botmesh.Record) (jet.Msg, error) {
 	if err := validate(r); err != nil {
 		return jet.Msg{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	data, err := encodeBody(r.Message, r.Raw)
+	data, err := encodeBody(r)
 	if err != nil {
 		return jet.Msg{}, err
 	}
@@ -110,12 +111,13 @@ func setChat(h nats.Header, chat botmesh.ChatKey) {
 }
 
 // encodeBody leaves raw out if the body does not fit with it.
-func encodeBody(m botmesh.Message, raw json.RawMessage) ([]byte, error) {
+func encodeBody(r botmesh.Record) ([]byte, error) {
+	raw := r.Raw
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for {
-		if err := enc.Encode(body{Version: Version, Message: m, Raw: raw}); err != nil {
+		if err := enc.Encode(body{Version: Version, Message: r.Message, Sends: r.Sends, Raw: raw}); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		if b.Len() <= MaxBody {
@@ -189,6 +191,6 @@ func readBody(r *botmesh.Record, data []byte) error {
 	case b.Version < 1:
 		return errors.New("body: no version")
 	}
-	r.Message, r.Raw = b.Message, b.Raw
+	r.Message, r.Sends, r.Raw = b.Message, b.Sends, b.Raw
 	return nil
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/botmesh-go/botmesh"
 )
 
-// minWebchatSecret is the least length of the web chat's secret, in bytes.
-const minWebchatSecret = 16
+// The least lengths of secrets, in bytes.
+const (
+	minWebchatSecret = 16
+	minAdminToken    = 16
+)
 
 // telegramSecret is what the platform takes for a webhook's secret.
 var telegramSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
@@ -44,6 +47,7 @@ func (c Config) check() error {
 	p.address("admin_listen", c.AdminListen)
 	t := c.Telegram.Secret
 	p.when(t.IsSet() && !telegramSecret.MatchString(t.Reveal()), "telegram_secret", "must be 1 to 256 letters, digits, _ or -")
+	p.when(c.AdminToken.IsSet() && len(c.AdminToken.Reveal()) < minAdminToken, "admin_token", fmt.Sprintf("must have at least %d characters", minAdminToken))
 	s := c.Webchat.Secret
 	p.when(s.IsSet() && len(s.Reveal()) < minWebchatSecret, "webchat_secret", fmt.Sprintf("must have at least %d characters", minWebchatSecret))
 	return errors.Join(p...)

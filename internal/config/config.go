@@ -28,6 +28,8 @@ type Config struct {
 	Listen      string `key:"listen" default:"127.0.0.1:8080" help:"the ingress's address for webhooks"`
 	AdminListen string `key:"admin_listen" help:"private address for /healthz, /readyz, /metrics and /statusz; 127.0.0.1:9090, ingress 127.0.0.1:9091"`
 
+	AdminToken Secret `key:"admin_token" help:"who knows it may send to chats through the worker's private address, /v1; at least 16 characters; turns that on"`
+
 	Telegram Telegram `key:"telegram"`
 	Webchat  Webchat  `key:"webchat"`
 	Log      Log      `key:"log"`
@@ -66,7 +68,6 @@ type Log struct {
 // reserved are the keys that are decided but have no effect in this build. Only
 // the default may be given, so that nobody relies on what is not there.
 var reserved = map[string]string{
-	"admin_token":       "",
 	"redis_down":        "wait",
 	"provider_session":  "auto",
 	"provider_down":     "1m",

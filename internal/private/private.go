@@ -1,5 +1,6 @@
 // Package private serves a program's private address, for those who run it:
-// /healthz, /readyz, /metrics and /statusz.
+// /healthz, /readyz, /metrics and /statusz, and the pages below /v1 of a program that
+// has any.
 //
 // Health says whether the program itself still moves and never asks another
 // server, or an outage of one would restart the fleet. Readiness says whether
@@ -48,6 +49,8 @@ type Probes struct {
 	Ready func(ctx context.Context) error
 	// Status is what /statusz shows, as JSON.
 	Status func() any
+	// API answers what is below /v1. It authenticates by itself.
+	API http.Handler
 }
 
 // Server is a private address that is served. Until [Server.Watch] it is healthy
@@ -73,7 +76,7 @@ func Start(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("private: %w", err)
 	}
 	s := &Server{log: cfg.Logger, listener: l}
-	s.http = http.Server{Handler: s.handler(cfg.Metrics), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug)}
+	s.http = http.Server{Handler: s.handler(cfg.Metrics), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug)}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.group.Go(func() { s.beat(ctx) })
@@ -116,6 +119,7 @@ func (s *Server) handler(metrics http.Handler) http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
 	mux.HandleFunc("GET /statusz", s.status)
 	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("/v1/", s.api)
 	return mux
 }
 
@@ -163,6 +167,14 @@ func (s *Server) status(w http.ResponseWriter, _ *http.Request) {
 	if err := e.Encode(v); err != nil {
 		s.log.Debug("status not written", "err", err)
 	}
+}
+
+func (s *Server) api(w http.ResponseWriter, r *http.Request) {
+	if p := s.probes.Load(); p != nil && p.API != nil {
+		p.API.ServeHTTP(w, r)
+		return
+	}
+	http.NotFound(w, r)
 }
 
 // beat calls Beat every second, one at a time.

@@ -23,6 +23,7 @@ func (w *Worker) Probes() private.Probes {
 		Beat:   func() { w.Status() }, // through every lane
 		Ready:  w.Ready,
 		Status: func() any { return w.Status() },
+		API:    w.api,
 	}
 }
 

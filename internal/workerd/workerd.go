@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -73,6 +74,7 @@ type Worker struct {
 	cfg     Config
 	conn    *jet.Conn
 	senders senders
+	api     http.Handler // nil if it is off
 
 	mu      sync.Mutex
 	serving *dispatcher.Dispatcher // nil while there is none
@@ -99,6 +101,10 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	}
 	if w.conn, err = engine.Dial(ctx, cfg.Settings, "botmesh-worker "+cfg.Settings.ReplicaID, cfg.Inside, cfg.Log); err != nil {
 		return nil, errors.Join(err, w.cfg.Coordination.Close())
+	}
+	if w.api, err = w.newAPI(); err != nil {
+		w.close(ctx)
+		return nil, err
 	}
 	return w, nil
 }
