@@ -9,10 +9,13 @@
 // everything or grant a turn twice: what a turn does is fenced again where it
 // lands, by a compare-and-set of the checkpoint. It makes work fast and fair.
 //
-// What belongs here: tickets, turns, leases, later leadership and locks; the
-// contract ([Coordinator]) and its in-process reference ([MemoryCoordinator]).
-// Package rediscoord holds the one for a fleet, coordtest the suite that both
-// pass. What a turn is used for does not belong here.
+// The same serves leaders ([Elector]) and fenced locks ([Locker]), and can be
+// looked at ([Viewer]).
+//
+// What belongs here: tickets, turns, leases, leadership and locks; the contract
+// ([Coordinator]) and its in-process reference ([MemoryCoordinator]). Package
+// rediscoord holds the one for a fleet, coordtest the suite that both pass. What
+// a turn is used for does not belong here.
 package coord
 
 import (
@@ -82,7 +85,8 @@ type Coordinator interface {
 	Close(ctx context.Context) error
 }
 
-// Turn is the right to handle a key, until released or lost.
+// Turn is the right to handle a key, until released or lost. A turn that the
+// coordinator forgot goes on if nobody else took it meanwhile.
 type Turn interface {
 	Key() string
 	// Context ends when the turn does: with a *botmesh.LeaseLostError as its cause

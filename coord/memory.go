@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -24,8 +25,9 @@ type Config struct {
 	TurnWait time.Duration
 }
 
-// MemoryCoordinator is the in-process reference of [Coordinator]. The
-// coordinators of one [MemoryHub] coordinate like replicas that share Redis.
+// MemoryCoordinator is the in-process reference of [Coordinator], [Elector],
+// [Locker] and [Viewer]. The coordinators of one [MemoryHub] coordinate like
+// replicas that share Redis.
 //
 // Leases of a live coordinator never run out: it shares its hub's process, and
 // the two stand still together. It runs inside testing/synctest.
@@ -37,11 +39,13 @@ type MemoryCoordinator struct {
 	turnWait    time.Duration
 	done        chan struct{} // closed by Close and Crash
 	takes       sync.WaitGroup
+	numbers     atomic.Uint64 // of locks
 
 	// guarded by hub.mu
 	gone    bool // closed or crashed
 	tickets map[*memoryTicket]struct{}
-	watch   *time.Timer // looks every third of a lease whether the tickets are still known
+	cool    map[string]time.Time // names that are not to be led again before
+	watch   *time.Timer          // looks every third of a lease whether the tickets are still known
 }
 
 // NewMemory returns a coordinator on a hub; nil is a hub of its own.
@@ -70,6 +74,7 @@ func NewMemory(hub *MemoryHub, cfg Config) (*MemoryCoordinator, error) {
 		turnWait:    cmp.Or(cfg.TurnWait, 2*time.Minute),
 		done:        make(chan struct{}),
 		tickets:     map[*memoryTicket]struct{}{},
+		cool:        map[string]time.Time{},
 	}
 	hub.mu.Lock()
 	hub.init()
@@ -100,28 +105,42 @@ func (c *MemoryCoordinator) Take(ctx context.Context, r Request) (Turn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	t, err := c.queue(r)
+	turn, err := c.stand(ctx, memorySlot{KindTurn, r.Key}, r, c.turnWait)
+	if err != nil {
+		return nil, err
+	}
+	return turn, nil
+}
+
+// stand puts a ticket in line and waits for its turn, for as long as wait unless
+// that is zero.
+func (c *MemoryCoordinator) stand(ctx context.Context, at memorySlot, r Request, wait time.Duration) (*memoryTurn, error) {
+	t, err := c.queue(at, r)
 	if err != nil {
 		return nil, err
 	}
 	defer c.takes.Done()
 	select {
 	case <-t.settled:
-		return t.outcome()
+		return t.turn, t.err
 	default:
 	}
 	if r.Waiting != nil {
 		r.Waiting()
 	}
-	wait := time.NewTimer(c.turnWait)
-	defer wait.Stop()
+	var late <-chan time.Time
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case <-t.settled:
-		return t.outcome()
+		return t.turn, t.err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-wait.C:
-		err = unavailable(r.Key, "no turn within "+c.turnWait.String())
+	case <-late:
+		err = unavailable(r.Key, "no turn within "+wait.String())
 	case <-c.done:
 		err = unavailable(r.Key, "the coordinator is closed")
 	}
@@ -130,20 +149,25 @@ func (c *MemoryCoordinator) Take(ctx context.Context, r Request) (Turn, error) {
 }
 
 // queue puts a ticket in line, and counts the Take it is for.
-func (c *MemoryCoordinator) queue(r Request) (*memoryTicket, error) {
+func (c *MemoryCoordinator) queue(at memorySlot, r Request) (*memoryTicket, error) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
 	if c.gone {
 		return nil, unavailable(r.Key, "the coordinator is closed")
 	}
 	c.takes.Add(1)
-	t := &memoryTicket{owner: c, key: r.Key, place: r.Place, floor: r.Floor, settled: make(chan struct{})}
+	return c.join(at, r), nil
+}
+
+// join puts a ticket in line.
+func (c *MemoryCoordinator) join(at memorySlot, r Request) *memoryTicket {
+	t := &memoryTicket{owner: c, at: at, place: r.Place, floor: r.Floor, settled: make(chan struct{})}
 	c.tickets[t] = struct{}{}
 	if c.watch == nil {
 		c.watch = time.AfterFunc(c.lease/3, c.look)
 	}
 	c.hub.join(t)
-	return t, nil
+	return t
 }
 
 // withdraw takes back a ticket that nobody waits for any more. If its turn came
@@ -159,7 +183,8 @@ func (c *MemoryCoordinator) withdraw(t *memoryTicket) {
 }
 
 // look does what a renewal does: it finds out which tickets and turns the hub no
-// longer knows. Tickets go back in line, turns are lost.
+// longer knows. Tickets go back in line. A turn goes on if nobody had the key
+// since, else it is lost.
 func (c *MemoryCoordinator) look() {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
@@ -167,14 +192,10 @@ func (c *MemoryCoordinator) look() {
 		return
 	}
 	for t := range c.tickets {
-		switch known, other := c.hub.find(t); {
-		case known:
-		case t.turn == nil:
+		if t.turn != nil {
+			t.check()
+		} else if known, _ := c.hub.find(t); !known {
 			c.hub.join(t)
-		case other:
-			t.lose(botmesh.LossSuperseded)
-		default:
-			t.lose(botmesh.LossExpired)
 		}
 	}
 	c.watch = nil
@@ -237,6 +258,7 @@ func (c *MemoryCoordinator) stop() bool {
 	return true
 }
 
+// unavailable is the error of a wait that was in vain.
 func unavailable(key, why string) error {
 	return fmt.Errorf("coord: taking %s: %s: %w", key, why, botmesh.ErrCoordinationUnavailable)
 }

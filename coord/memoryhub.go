@@ -21,19 +21,28 @@ type MemoryHub struct {
 	MaxIdleKeys int
 
 	mu    sync.Mutex
-	keys  map[string]*memoryKey
+	keys  map[memorySlot]*memoryKey
+	locks map[string]*memoryLock
 	idle  *list.List // of *memoryKey, the most recently used first
 	floor uint64     // the highest fence of the keys that were forgotten
 	alive map[string]struct{}
 	dead  map[*MemoryCoordinator]struct{} // crashed, leases not run out yet
 }
 
+// memorySlot is what a key is in the hub.
+type memorySlot struct {
+	kind Kind
+	key  string
+}
+
 // memoryKey is what the hub knows of one key.
 type memoryKey struct {
-	name    string
+	at      memorySlot
 	fence   uint64
 	arrived uint64 // tickets that came, ever
 	holder  *memoryTicket
+	since   time.Time
+	deaths  int // in a row
 	before  Previous
 	line    []*memoryTicket // next first
 	idle    *list.Element   // nil while somebody holds or waits
@@ -41,33 +50,34 @@ type memoryKey struct {
 
 func (h *MemoryHub) init() {
 	if h.keys == nil {
-		h.keys = map[string]*memoryKey{}
+		h.keys = map[memorySlot]*memoryKey{}
+		h.locks = map[string]*memoryLock{}
 		h.idle = list.New()
 		h.alive = map[string]struct{}{}
 		h.dead = map[*MemoryCoordinator]struct{}{}
 	}
 }
 
-// Forget drops all the hub knows of the given keys, or of all without any, as a
-// FLUSHALL does to Redis: a turn may then be granted beside one that is held.
-// Whoever holds one or waits finds out within a third of its lease. Fences go on
-// growing.
+// Forget drops all the hub knows of the given keys, whatever they name, or of all
+// without any, as a FLUSHALL does to Redis: a turn may then be granted beside one
+// that is held. Whoever holds one or waits finds out within a third of its lease.
+// Fences go on growing.
 func (h *MemoryHub) Forget(keys ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(keys) == 0 {
-		for name := range h.keys {
-			keys = append(keys, name)
+	for at, k := range h.keys {
+		if len(keys) == 0 || slices.Contains(keys, at.key) {
+			h.drop(k)
 		}
 	}
-	for _, name := range keys {
-		if k := h.keys[name]; k != nil {
-			h.drop(k)
+	for key, l := range h.locks {
+		if len(keys) == 0 || slices.Contains(keys, key) {
+			h.unlock(key, l)
 		}
 	}
 }
 
-// Len counts the keys the hub remembers.
+// Len counts the keys of turns and leaders that the hub remembers.
 func (h *MemoryHub) Len() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +86,7 @@ func (h *MemoryHub) Len() int {
 
 func (h *MemoryHub) drop(k *memoryKey) {
 	h.floor = max(h.floor, k.fence)
-	delete(h.keys, k.name)
+	delete(h.keys, k.at)
 	if k.idle != nil {
 		h.idle.Remove(k.idle)
 	}
@@ -85,10 +95,10 @@ func (h *MemoryHub) drop(k *memoryKey) {
 // join puts a ticket in its key's line, and grants it at once if it is first and
 // nobody holds the key.
 func (h *MemoryHub) join(t *memoryTicket) {
-	k := h.keys[t.key]
+	k := h.keys[t.at]
 	if k == nil {
-		k = &memoryKey{name: t.key}
-		h.keys[t.key] = k
+		k = &memoryKey{at: t.at}
+		h.keys[t.at] = k
 	}
 	if k.idle != nil {
 		h.idle.Remove(k.idle)
@@ -110,7 +120,7 @@ func (h *MemoryHub) join(t *memoryTicket) {
 // or below passed are dropped, and the next one is granted. Nothing was done under
 // a turn that was not used: who held before still did.
 func (h *MemoryHub) leave(t *memoryTicket, passed uint64, used bool) {
-	k := h.keys[t.key]
+	k := h.keys[t.at]
 	if k == nil {
 		return
 	}
@@ -118,10 +128,11 @@ func (h *MemoryHub) leave(t *memoryTicket, passed uint64, used bool) {
 		k.holder = nil
 		if used {
 			k.before = Previous{Incarnation: t.owner.incarnation, Released: true, Passed: max(k.before.Passed, passed)}
+			k.deaths = 0
 		}
 		for _, w := range k.line {
 			if w.place > 0 && w.place <= passed {
-				w.settle(nil, &PassedError{Key: k.name, Passed: passed})
+				w.settle(nil, &PassedError{Key: k.at.key, Passed: passed})
 			}
 		}
 	}
@@ -137,7 +148,7 @@ func (h *MemoryHub) next(k *memoryKey) {
 	if k.holder == nil && len(k.line) > 0 {
 		t := k.line[0]
 		k.line = k.line[1:]
-		k.holder = t
+		k.holder, k.since = t, time.Now()
 		k.fence = max(k.fence, t.floor, h.floor) + 1
 		t.grant(k.fence, k.before)
 	}
@@ -153,16 +164,31 @@ func (h *MemoryHub) next(k *memoryKey) {
 // find reports whether the hub knows a ticket, as holder or in line, and if not
 // whether another holds its key.
 func (h *MemoryHub) find(t *memoryTicket) (known, other bool) {
-	k := h.keys[t.key]
+	k := h.keys[t.at]
 	if k == nil {
 		return false, false
 	}
 	return k.holder == t || slices.Contains(k.line, t), k.holder != nil
 }
 
+// revive gives a turn back to a ticket that the hub forgot, if nobody had the key
+// since: whoever did has a higher fence. It reports whether it did.
+func (h *MemoryHub) revive(t *memoryTicket) bool {
+	k := h.keys[t.at]
+	if k != nil && (k.holder != nil || k.fence >= t.turn.fence) {
+		return false
+	}
+	if k == nil {
+		k = &memoryKey{at: t.at}
+		h.keys[t.at] = k
+	}
+	k.holder, k.fence, k.since = t, t.turn.fence, time.Now()
+	return true
+}
+
 func (h *MemoryHub) waiting(t *memoryTicket) Waiting {
 	w := Waiting{Highest: t.place}
-	if k := h.keys[t.key]; k != nil && k.holder == t {
+	if k := h.keys[t.at]; k != nil && k.holder == t {
 		w.Tickets = len(k.line)
 		for _, o := range k.line {
 			w.Highest = max(w.Highest, o.place)
@@ -181,13 +207,14 @@ func (h *MemoryHub) bury(c *MemoryCoordinator) {
 		delete(h.alive, c.incarnation)
 		// Two passes: no dead ticket may be granted the turn of a dead holder.
 		for t := range c.tickets {
-			if k := h.keys[t.key]; k != nil {
+			if k := h.keys[t.at]; k != nil {
 				k.line = slices.DeleteFunc(k.line, func(w *memoryTicket) bool { return w == t })
 			}
 		}
 		for t := range c.tickets {
-			if k := h.keys[t.key]; k != nil && k.holder == t {
+			if k := h.keys[t.at]; k != nil && k.holder == t {
 				k.holder = nil
+				k.deaths++
 				k.before = Previous{Incarnation: c.incarnation, Passed: k.before.Passed}
 				h.next(k)
 			}

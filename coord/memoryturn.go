@@ -10,7 +10,7 @@ import (
 // the settled channel and what is fixed at its making is guarded by the hub's mu.
 type memoryTicket struct {
 	owner *MemoryCoordinator
-	key   string
+	at    memorySlot
 	place uint64
 	floor uint64
 
@@ -29,19 +29,11 @@ func (t *memoryTicket) settle(turn *memoryTurn, err error) {
 	close(t.settled)
 }
 
-// outcome is what Take returns, once settled is closed.
-func (t *memoryTicket) outcome() (Turn, error) {
-	if t.err != nil {
-		return nil, t.err
-	}
-	return t.turn, nil
-}
-
 func (t *memoryTicket) grant(fence uint64, before Previous) {
 	turn := &memoryTurn{ticket: t, fence: fence, before: before}
 	turn.ctx, turn.cancel = context.WithCancelCause(context.Background())
 	if t.owner.gone { // a dead process's ticket that has not run out
-		turn.cancel(&botmesh.LeaseLostError{Key: t.key, Reason: botmesh.LossUnavailable})
+		turn.cancel(&botmesh.LeaseLostError{Key: t.at.key, Reason: botmesh.LossUnavailable})
 	}
 	t.settle(turn, nil)
 }
@@ -49,10 +41,21 @@ func (t *memoryTicket) grant(fence uint64, before Previous) {
 // lose ends the turn of a ticket, if it has one.
 func (t *memoryTicket) lose(reason botmesh.LossReason) {
 	if t.turn != nil {
-		t.turn.cancel(&botmesh.LeaseLostError{Key: t.key, Reason: reason})
+		t.turn.cancel(&botmesh.LeaseLostError{Key: t.at.key, Reason: reason})
 		if !t.owner.gone {
 			delete(t.owner.tickets, t)
 		}
+	}
+}
+
+// check finds out what became of a turn.
+func (t *memoryTicket) check() {
+	switch known, other := t.owner.hub.find(t); {
+	case known, t.owner.hub.revive(t):
+	case other:
+		t.lose(botmesh.LossSuperseded)
+	default:
+		t.lose(botmesh.LossExpired)
 	}
 }
 
@@ -65,7 +68,7 @@ type memoryTurn struct {
 	cancel context.CancelCauseFunc
 }
 
-func (t *memoryTurn) Key() string              { return t.ticket.key }
+func (t *memoryTurn) Key() string              { return t.ticket.at.key }
 func (t *memoryTurn) Context() context.Context { return t.ctx }
 func (t *memoryTurn) Fence() uint64            { return t.fence }
 func (t *memoryTurn) Previous() Previous       { return t.before }
@@ -84,12 +87,7 @@ func (t *memoryTurn) Release(_ context.Context, passed uint64) error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
-	if known, other := c.hub.find(t.ticket); !known { // the hub forgot, and the next look is to come
-		reason := botmesh.LossExpired
-		if other {
-			reason = botmesh.LossSuperseded
-		}
-		t.ticket.lose(reason)
+	if t.ticket.check(); t.ctx.Err() != nil { // the hub forgot, and the next look is to come
 		return context.Cause(t.ctx)
 	}
 	t.ticket.lose(botmesh.LossReleased)

@@ -62,6 +62,19 @@ func Run(t *testing.T, fleet func(t *testing.T) Fleet) {
 		{"ForgetInLine", testForgetInLine},
 		{"BadRequest", testBadRequest},
 		{"Model", testModel},
+		{"Linearizable", testLinearizable},
+		{"TryLead", testTryLead},
+		{"Campaign", testCampaign},
+		{"LeaderGone", testLeaderGone},
+		{"CoolOff", testCoolOff},
+		{"Confirm", testConfirm},
+		{"CandidateGone", testCandidateGone},
+		{"Lock", testLock},
+		{"LockEnds", testLockEnds},
+		{"LockForgotten", testLockForgotten},
+		{"Inspect", testInspect},
+		{"Deaths", testDeaths},
+		{"List", testList},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

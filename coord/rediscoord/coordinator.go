@@ -15,7 +15,8 @@ import (
 	"github.com/botmesh-go/botmesh/coord/internal/lease"
 )
 
-// Coordinator hands out turns through Redis. It implements [coord.Coordinator].
+// Coordinator hands out turns, leadership and locks through Redis. It implements
+// [coord.Coordinator], [coord.Elector], [coord.Locker] and [coord.Viewer].
 type Coordinator struct {
 	cfg         Config
 	names       names
@@ -35,13 +36,19 @@ type Coordinator struct {
 	push    push
 
 	mu      sync.Mutex
-	refused error              // the prefix is not ours to use
-	tickets map[string]*ticket // in line, by id
-	turns   map[string]*turn   // held and renewed, by ticket id
-	crashed bool               // tests only: gone without a word
+	refused error                // the prefix is not ours to use
+	tickets map[string]*ticket   // in line, by id
+	turns   map[string]*turn     // held and renewed, by ticket id
+	cool    map[string]time.Time // names that are not to be led again before
+	crashed bool                 // tests only: gone without a word
 }
 
-var _ coord.Coordinator = (*Coordinator)(nil)
+var (
+	_ coord.Coordinator = (*Coordinator)(nil)
+	_ coord.Elector     = (*Coordinator)(nil)
+	_ coord.Locker      = (*Coordinator)(nil)
+	_ coord.Viewer      = (*Coordinator)(nil)
+)
 
 // New returns a coordinator, a new incarnation of the replica. It does not wait
 // for Redis: takes do, within TurnWait.
@@ -59,6 +66,7 @@ func New(cfg Config) (*Coordinator, error) {
 		beatNow:     make(chan struct{}, 1),
 		tickets:     map[string]*ticket{},
 		turns:       map[string]*turn{},
+		cool:        map[string]time.Time{},
 	}
 	c.closing, c.stop = context.WithCancel(context.Background())
 	c.ended, c.end = context.WithCancel(context.Background())
@@ -185,10 +193,11 @@ func wait(ctx context.Context, group *sync.WaitGroup) error {
 // hold registers a turn for renewal, in place of its ticket.
 func (c *Coordinator) hold(t *ticket, g grant, from lease.Instant) *turn {
 	turn := &turn{
-		coordinator: c, id: t.id, key: t.key, place: t.place, doubt: t.doubt,
+		coordinator: c, id: t.id, at: t.at, key: t.key, place: t.place,
 		fence: g.fence, previous: g.previous, waiting: g.waiting,
 		lease: lease.Begin(t.key, c.usable(), from),
 	}
+	turn.doubt.Store(t.doubt)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.tickets, t.id)

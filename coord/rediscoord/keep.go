@@ -2,7 +2,6 @@ package rediscoord
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -63,21 +62,18 @@ func (c *Coordinator) beat() error {
 	sent := lease.Now()
 	calls := map[*turn]*call{}
 	c.renew(func(t *turn) {
-		calls[t] = c.call(renewScript, c.names.turn(t.key), t.id, c.cfg.Lease.Milliseconds())
+		calls[t] = t.renewal()
 		c.calls.start(calls[t])
 	})
 	var failed error
 	for t, call := range calls {
 		r, err := call.wait(c.ended)
 		if err != nil {
-			t.lease.Fail()
+			t.unanswered(err)
 			failed = err
 			continue
 		}
 		t.renewed(r, sent)
-		if t.lease.Err() != nil {
-			c.lost(t)
-		}
 	}
 	return failed
 }
@@ -92,18 +88,10 @@ func (c *Coordinator) renew(each func(*turn)) {
 	c.mu.Unlock()
 	for _, t := range turns {
 		if t.lease.Err() != nil {
-			c.lost(t)
+			c.drop(t.id)
 			continue
 		}
 		each(t)
-	}
-}
-
-// lost forgets a turn whose lease ended, and tells the operator once.
-func (c *Coordinator) lost(t *turn) {
-	var why *botmesh.LeaseLostError
-	if c.drop(t.id) && errors.As(t.lease.Err(), &why) && why.Reason != botmesh.LossReleased {
-		c.cfg.Logger.Warn("turn lost", "key", t.key, "fence", t.fence, "reason", string(why.Reason))
 	}
 }
 

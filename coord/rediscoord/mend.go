@@ -8,12 +8,15 @@ import (
 	"github.com/botmesh-go/botmesh/coord/internal/lease"
 )
 
-// repair is a release, of a turn or of a ticket, that must be made, perhaps again.
+// repair is a release, of a turn, a ticket or a lock, that must be made, perhaps
+// again.
 type repair struct {
 	key    string // in Redis
-	ticket string
+	ticket string // or the lock's token
 	passed uint64
+	fence  uint64
 	used   bool // the turn was handed out
+	lock   bool
 
 	asked lease.Instant // when it was asked for first
 	due   time.Time

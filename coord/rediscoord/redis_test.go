@@ -108,7 +108,7 @@ func TestExpiry(t *testing.T) {
 	}
 	release(t, turn)
 	near("k", time.Hour)
-	if got, want := len(hash(t, look, "k")), 7; got != want {
+	if got, want := len(hash(t, look, "k")), 9; got != want {
 		t.Errorf("an idle key has %d fields, want %d", got, want)
 	}
 

@@ -19,18 +19,25 @@ var renewLua string
 //go:embed lua/release.lua
 var releaseLua string
 
-// The scripts. Each begins with line.lua.
+//go:embed lua/view.lua
+var viewLua string
+
+//go:embed lua/lock.lua
+var lockLua string
+
+// The scripts. Those on a line begin with what they share.
 var (
-	takeScript    = newScript(takeLua)
-	renewScript   = newScript(renewLua)
-	releaseScript = newScript(releaseLua)
+	takeScript    = newScript(lineLua + takeLua)
+	renewScript   = newScript(lineLua + renewLua)
+	releaseScript = newScript(lineLua + releaseLua)
+	viewScript    = newScript(lineLua + viewLua)
+	lockScript    = newScript(lockLua)
 )
 
 // script is a Lua script that Redis knows by its hash once it has seen it.
 type script struct{ source, hash string }
 
 func newScript(source string) *script {
-	source = lineLua + source
 	sum := sha1.Sum([]byte(source))
 	return &script{source: source, hash: hex.EncodeToString(sum[:])}
 }

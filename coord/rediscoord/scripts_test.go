@@ -21,7 +21,7 @@ var header = regexp.MustCompile(`(?s)^-- (\w+): [^\n]+\n-- KEYS  (.+?)\n-- ARGV 
 func TestScriptHeaders(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("lua/*.lua")
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 6 {
 		t.Fatalf("got scripts %v, %v", files, err)
 	}
 	common, err := os.ReadFile("lua/line.lua")
@@ -42,7 +42,7 @@ func TestScriptHeaders(t *testing.T) {
 			t.Errorf("%s calls itself %s", file, got)
 		}
 		whole := string(source)
-		if h[1] != "line" {
+		if h[1] != "line" && h[1] != "lock" {
 			whole = string(common) + whole
 		}
 		if got, want := highest(`KEYS\[(\d+)\]`, whole), told(h[2]); got != want || want != 1 {
@@ -90,12 +90,12 @@ func TestRenewLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fields := append([]any{"fence", "7", "holder", "a/00/1", "until", past, "lease", "1000"}, test.line...)
 			client.HSet(t.Context(), name, fields...)
-			got, err := calls.do(t.Context(), &call{script: renewScript, key: name, args: []any{"a/00/1", "wake:", 1000, 1000, 1000}})
+			got, err := calls.do(t.Context(), &call{script: renewScript, key: name, args: []any{"a/00/1", "wake:", 1000, 1000, 1000, 7}})
 			if diff := cmp.Diff(test.reply, got); diff != "" || err != nil {
 				t.Errorf("reply (-want +got), %v:\n%s", err, diff)
 			}
 			after := client.HGetAll(t.Context(), name).Val()
-			if after["holder"] != test.holder || after["before"] != "a/00" || after["clean"] != "0" {
+			if after["holder"] != test.holder || after["before"] != "a/00" || after["clean"] != "0" || after["deaths"] != "1" {
 				t.Errorf("got %v, want holder %q, before a/00, not clean", after, test.holder)
 			}
 		})

@@ -17,9 +17,11 @@ const minPoll = 5 * time.Millisecond
 // ticket is a place in a key's line, while its Take waits.
 type ticket struct {
 	id    string
+	at    string // the key's name in Redis
 	key   string
 	place uint64
 	floor uint64
+	try   bool     // it does not wait
 	wake  chan any // a grant or a *coord.PassedError, pushed
 	asked bool     // Redis may know it
 	doubt bool     // a call had no answer, and may yet put the ticket in line
@@ -40,21 +42,29 @@ func (c *Coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, er
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	t, err := c.admit(r)
-	if err != nil {
-		return nil, err
-	}
-	defer c.takes.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	late := time.AfterFunc(c.cfg.TurnWait, func() {
 		cancel(fmt.Errorf("rediscoord: taking %s: no turn within %s: %w", r.Key, c.cfg.TurnWait, botmesh.ErrCoordinationUnavailable))
 	})
 	defer late.Stop()
-	defer context.AfterFunc(c.closing, func() {
-		cancel(fmt.Errorf("rediscoord: taking %s: the coordinator is closed: %w", r.Key, botmesh.ErrCoordinationUnavailable))
-	})()
+	turn, err := c.take(ctx, coord.KindTurn, r)
+	if err != nil {
+		return nil, err
+	}
+	return turn, nil
+}
 
+// take puts a ticket in the line of a key and waits for its turn.
+func (c *Coordinator) take(ctx context.Context, kind coord.Kind, r coord.Request) (*turn, error) {
+	t, err := c.admit(kind, r)
+	if err != nil {
+		return nil, err
+	}
+	defer c.takes.Done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.closing, func() { cancel(closedError(r.Key)) })()
 	turn, err := c.stand(ctx, t, r.Waiting)
 	if err != nil {
 		c.withdraw(t, err)
@@ -63,17 +73,23 @@ func (c *Coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, er
 	return turn, nil
 }
 
+func closedError(key string) error {
+	return fmt.Errorf("rediscoord: taking %s: the coordinator is closed: %w", key, botmesh.ErrCoordinationUnavailable)
+}
+
 // admit registers a ticket, so that a push finds it.
-func (c *Coordinator) admit(r coord.Request) (*ticket, error) {
+func (c *Coordinator) admit(kind coord.Kind, r coord.Request) (*ticket, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refused != nil {
 		return nil, c.refused
 	}
 	if c.closing.Err() != nil {
-		return nil, fmt.Errorf("rediscoord: taking %s: the coordinator is closed: %w", r.Key, botmesh.ErrCoordinationUnavailable)
+		return nil, closedError(r.Key)
 	}
-	t := &ticket{id: c.newTicket(), key: r.Key, place: r.Place, floor: r.Floor, wake: make(chan any, 1)}
+	t := &ticket{
+		id: c.newTicket(), at: c.names.key(kind, r.Key), key: r.Key, place: r.Place, floor: r.Floor, wake: make(chan any, 1),
+	}
 	c.tickets[t.id] = t
 	c.takes.Add(1)
 	return t, nil
@@ -191,7 +207,7 @@ type answer struct {
 
 // ask puts the ticket in line or keeps it there. It may be repeated.
 func (c *Coordinator) ask(ctx context.Context, t *ticket) (answer, error) {
-	r, err := c.calls.do(ctx, c.call(takeScript, c.names.turn(t.key), t.id, c.cfg.Lease.Milliseconds(), t.place, t.floor))
+	r, err := c.calls.do(ctx, c.call(takeScript, t.at, t.id, c.cfg.Lease.Milliseconds(), t.place, t.floor, flag(t.try)))
 	if err != nil {
 		return answer{}, err
 	}
@@ -224,7 +240,7 @@ func (c *Coordinator) withdraw(t *ticket, why error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.calls.timeout)
 	defer cancel()
-	c.giveBack(ctx, repair{key: c.names.turn(t.key), ticket: t.id}, t.doubt)
+	c.giveBack(ctx, repair{key: t.at, ticket: t.id}, t.doubt)
 }
 
 // giveBack releases a turn or withdraws a ticket. What gets no answer, and what an
@@ -244,9 +260,15 @@ func (c *Coordinator) giveBack(ctx context.Context, r repair, doubt bool) (int, 
 
 // release is the call that makes a repair.
 func (c *Coordinator) release(r repair) *call {
-	used := 0
-	if r.used {
-		used = 1
+	if r.lock {
+		return c.lockCall(r.key, r.ticket, "release", 0)
 	}
-	return c.call(releaseScript, r.key, r.ticket, r.passed, used)
+	return c.call(releaseScript, r.key, r.ticket, r.passed, flag(r.used), r.fence)
+}
+
+func flag(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
 }

@@ -2,8 +2,10 @@ package rediscoord
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/coord"
@@ -14,9 +16,10 @@ import (
 type turn struct {
 	coordinator *Coordinator
 	id          string // of its ticket
+	at          string // the key's name in Redis
 	key         string
 	place       uint64
-	doubt       bool // a take without an answer may yet put the ticket in line again
+	doubt       atomic.Bool // a call without an answer may yet put the ticket in line or give it the turn
 	fence       uint64
 	previous    coord.Previous
 	lease       *lease.Lease
@@ -40,11 +43,11 @@ func (t *turn) Waiting() coord.Waiting {
 func (t *turn) Release(ctx context.Context, passed uint64) error {
 	c := t.coordinator
 	if !t.lease.End(botmesh.LossReleased) {
-		c.lost(t)
+		c.drop(t.id)
 		return t.lease.Err()
 	}
 	c.drop(t.id) // not renewed from here on, whatever becomes of the call
-	status, err := c.giveBack(ctx, t.release(passed), t.doubt)
+	status, err := c.giveBack(ctx, t.release(passed), t.doubt.Load())
 	switch {
 	case err != nil:
 		return fmt.Errorf("rediscoord: releasing %s: %w", t.key, err)
@@ -58,15 +61,21 @@ func (t *turn) Release(ctx context.Context, passed uint64) error {
 
 // release is what gives the turn up.
 func (t *turn) release(passed uint64) repair {
-	return repair{key: t.coordinator.names.turn(t.key), ticket: t.id, passed: passed, used: true}
+	return repair{key: t.at, ticket: t.id, passed: passed, fence: t.fence, used: true}
+}
+
+// renewal is the call that lets the turn last another lease.
+func (t *turn) renewal() *call {
+	c := t.coordinator
+	return c.call(renewScript, t.at, t.id, c.cfg.Lease.Milliseconds(), t.fence)
 }
 
 // renewed takes in what a renewal said, which was sent at from.
-func (t *turn) renewed(r reply, from lease.Instant) {
+func (t *turn) renewed(r reply, from lease.Instant) error {
 	status, err := r.status()
 	switch {
 	case err != nil:
-		t.lease.Fail()
+		t.unanswered(err)
 	case status == 1:
 		t.mu.Lock()
 		t.waiting = coord.Waiting{Tickets: int(r.number(1)), Highest: max(t.place, r.number(2))}
@@ -76,5 +85,17 @@ func (t *turn) renewed(r reply, from lease.Instant) {
 		t.lease.End(botmesh.LossSuperseded)
 	default:
 		t.lease.End(botmesh.LossExpired)
+	}
+	if t.lease.Err() != nil {
+		t.coordinator.drop(t.id)
+	}
+	return err
+}
+
+// unanswered notes that a renewal failed.
+func (t *turn) unanswered(err error) {
+	t.lease.Fail()
+	if errors.Is(err, botmesh.ErrUnknown) {
+		t.doubt.Store(true)
 	}
 }

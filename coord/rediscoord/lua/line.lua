@@ -1,5 +1,5 @@
 -- line: what each script begins with; the key's state, and who is next.
--- KEYS  1 the key's hash: fence, holder, until, lease, before, clean, passed;
+-- KEYS  1 the key's hash: fence, holder, until, lease, since, before, clean, passed, deaths;
 --         t:<ticket> for each ticket in line; x:<ticket> for each that was passed
 -- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms
 -- GIVES nothing; sets at, line, marks, and the functions below
@@ -52,7 +52,10 @@ if #line > 1 then
 end
 
 -- vacate: nobody holds the key any more.
-local function vacate(clean) at.before, at.clean, at.holder = incarnation(at.holder), clean, nil end
+local function vacate(clean)
+  at.before, at.clean, at.holder, at.since = incarnation(at.holder), clean, nil, nil
+  at.deaths = clean == '0' and whole(tonumber(at.deaths or 0) + 1) or nil
+end
 
 -- expire: the holder's lease may have run out.
 local function expire()
@@ -68,9 +71,23 @@ local function grant()
   if not t then return end
   -- The clock is in it so that a counter that was lost or went back never repeats.
   at.fence = math.max(tonumber(at.fence or 0) + 1, t.floor + 1, time[1] * 1000000 + time[2])
-  at.holder, at['until'], at.lease = t.id, t.till, t.lease
+  at.holder, at['until'], at.lease, at.since = t.id, t.till, t.lease, whole(now)
   if t.stored then redis.call('HDEL', key, 't:' .. t.id) end
   return t
+end
+
+-- recall: gives the key back to a ticket that held it before Redis lost its memory,
+-- if nobody did since: whoever did has a higher fence.
+local function recall(fence)
+  if at.holder or tonumber(at.fence or 0) >= fence then return end
+  at.holder, at['until'], at.lease, at.fence, at.since = me, now, 0, fence, whole(now)
+  for i, t in ipairs(line) do
+    if t.id == me then
+      redis.call('HDEL', key, 't:' .. me)
+      table.remove(line, i)
+      break
+    end
+  end
 end
 
 -- behind: how many tickets are in line, and the highest place of them.
@@ -92,7 +109,8 @@ end
 local function save()
   if at.fence then
     redis.call('HSET', key, 'fence', whole(at.fence), 'holder', at.holder or '', 'until', whole(at['until'] or 0),
-      'lease', at.lease or '', 'before', at.before or '', 'clean', at.clean or '', 'passed', at.passed or '')
+      'lease', at.lease or '', 'since', at.since or '', 'before', at.before or '', 'clean', at.clean or '',
+      'passed', at.passed or '', 'deaths', at.deaths or '')
   end
   local idle = not at.holder and #line == 0 and at.clean == '1'
   redis.call('PEXPIRE', key, idle and ARGV[3] or ARGV[4])

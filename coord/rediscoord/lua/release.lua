@@ -1,7 +1,8 @@
 -- release: gives a turn up or takes a ticket back, drops the tickets it passed and grants the next.
 -- KEYS  1 the key's hash
--- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms   5 passed   6 used (0 or 1)
+-- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms   5 passed   6 used (0 or 1)   7 fence
 -- GIVES {1} the turn was released | {2} there was no such turn, nobody else holds it | {3} another holds it
+recall(tonumber(ARGV[7]))
 local released = at.holder == me
 local passed = released and tonumber(ARGV[5]) or 0
 if released then

@@ -1,6 +1,6 @@
--- take: puts a ticket in line or keeps it there, and grants it the turn if it is next.
+-- take: puts a ticket in line or keeps it there, and grants it the turn if it is next; one that only tries does not wait.
 -- KEYS  1 the key's hash
--- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms   5 lease_ms   6 place   7 floor
+-- ARGV  1 ticket   2 channel_prefix   3 idle_ms   4 keep_ms   5 lease_ms   6 place   7 floor   8 try (0 or 1)
 -- GIVES {1, fence, before, clean, passed, tickets, highest} granted | {2, holder_ms} waiting | {3, passed} passed
 local lease = tonumber(ARGV[5])
 local function granted()
@@ -35,7 +35,7 @@ mine.till, mine.lease = now + lease, lease
 
 local next = grant()
 if next == mine then return granted() end
-put(mine)
+if ARGV[8] == '0' then put(mine) end
 if next then wake(next) end
 save()
 return {2, at['until'] - now}

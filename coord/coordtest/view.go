@@ -1,0 +1,133 @@
+package coordtest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord"
+)
+
+// viewer is the coordinator as a viewer, if it is one.
+func viewer(t testing.TB, c coord.Coordinator) coord.Viewer {
+	t.Helper()
+	v, ok := c.(coord.Viewer)
+	if !ok {
+		t.Skip("not a Viewer")
+	}
+	return v
+}
+
+// inspect looks at a key that must be known.
+func inspect(t testing.TB, c coord.Coordinator, kind coord.Kind, key string) coord.View {
+	t.Helper()
+	v, err := answered(t, func() (coord.View, error) { return viewer(t, c).Inspect(t.Context(), kind, key) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// times are the fields that the moment decides.
+var times = cmpopts.IgnoreFields(coord.View{}, "Since", "Left")
+
+// What is held, waited for and dead is shown as it is, by any replica.
+func testInspect(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	if _, err := viewer(t, a).Inspect(t.Context(), coord.KindTurn, "k"); !errors.Is(err, botmesh.ErrNotFound) {
+		t.Errorf("got %v of a new key, want ErrNotFound", err)
+	}
+	first := take(t, a, coord.Request{Key: "k", Place: 3})
+	want := coord.View{Kind: coord.KindTurn, Key: "k", Fence: first.Fence(), Holder: a.Incarnation()}
+	got := inspect(t, b, coord.KindTurn, "k")
+	if diff := cmp.Diff(want, got, times); diff != "" {
+		t.Errorf("held (-want +got):\n%s", diff)
+	}
+	if age := time.Since(got.Since); age < -100*time.Millisecond || age > slack || got.Left <= 0 || got.Left > f.Lease {
+		t.Errorf("got a turn %s old with %s left, want a fresh one with at most %s", age, got.Left, f.Lease)
+	}
+	release(t, first, 3)
+	second := take(t, b, coord.Request{Key: "k", Place: 4})
+	queue(t.Context(), t, b, coord.Request{Key: "k", Place: 9})
+	queue(t.Context(), t, c, coord.Request{Key: "k", Place: 7})
+	want = coord.View{
+		Kind: coord.KindTurn, Key: "k", Fence: second.Fence(), Holder: b.Incarnation(),
+		Waiting:  []coord.Ticket{{Incarnation: c.Incarnation(), Place: 7}, {Incarnation: b.Incarnation(), Place: 9}},
+		Previous: coord.Previous{Incarnation: a.Incarnation(), Released: true, Passed: 3},
+	}
+	if diff := cmp.Diff(want, inspect(t, a, coord.KindTurn, "k"), times); diff != "" {
+		t.Errorf("waited for (-want +got):\n%s", diff)
+	}
+	f.Crash(b)
+	eventually(t, "the death is seen", func() bool {
+		v := inspect(t, a, coord.KindTurn, "k")
+		return v.Deaths == 1 && v.Holder == c.Incarnation() && len(v.Waiting) == 0
+	})
+	if got, want := inspect(t, a, coord.KindTurn, "k").Previous, (coord.Previous{Incarnation: b.Incarnation(), Passed: 3}); got != want {
+		t.Errorf("got previous %+v, want %+v", got, want)
+	}
+}
+
+// Deaths in a row are counted, and forgiven by a holder that releases.
+func testDeaths(t *testing.T, f Fleet) {
+	last := f.Join(t, coord.Config{})
+	for deaths := range 3 {
+		c := f.Join(t, coord.Config{})
+		take(t, c, coord.Request{Key: "k"})
+		if got := inspect(t, last, coord.KindTurn, "k").Deaths; got != deaths {
+			t.Errorf("got %d deaths, want %d", got, deaths)
+		}
+		f.Crash(c)
+	}
+	turn := take(t, last, coord.Request{Key: "k"})
+	if got := inspect(t, last, coord.KindTurn, "k").Deaths; got != 3 {
+		t.Errorf("got %d deaths, want 3", got)
+	}
+	release(t, turn, 0)
+	if got := inspect(t, last, coord.KindTurn, "k"); got.Deaths != 0 || !got.Idle() {
+		t.Errorf("got %+v after a release, want no deaths", got)
+	}
+}
+
+// List shows what is going on, each kind for itself, and no idle key.
+func testList(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	release(t, take(t, a, coord.Request{Key: "idle"}), 0)
+	take(t, a, coord.Request{Key: "held"})
+	take(t, a, coord.Request{Key: "a}:{b:turn"})
+	lead(t, a, "job")
+	lock(t, a, "section", long)
+	freed := lock(t, a, "freed", long)
+	if err := unlock(t, a, "freed", freed.Token); err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[coord.Kind][]string{
+		coord.KindTurn: {"a}:{b:turn", "held"}, coord.KindLead: {"job"}, coord.KindLock: {"section"},
+	} {
+		var got []string
+		for v, err := range viewer(t, b).List(t.Context(), kind) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Kind != kind || v.Holder != a.Incarnation() {
+				t.Errorf("got %+v, want a %s of %s", v, kind, a.Incarnation())
+			}
+			got = append(got, v.Key)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+	shown := 0
+	for range viewer(t, b).List(t.Context(), coord.KindTurn) {
+		shown++
+		break
+	}
+	if shown != 1 {
+		t.Errorf("%d shown to one who wants one", shown)
+	}
+}
