@@ -41,8 +41,13 @@ var house = map[string][]string{
 
 	// A platform knows the contract and nothing of delivery.
 	"provider":                       {},
-	"provider/...":                   {"provider"},
+	"provider/...":                   {"provider", "provider/httpcall"},
+	"provider/httpcall":              {"provider"},
+	"provider/fakeplatform":          {},
 	"provider/telegram/telegramtest": {},
+	"provider/whatsapp/whatsapptest": {"provider/fakeplatform"},
+	"provider/slack/slacktest":       {"provider/fakeplatform"},
+	"provider/standardwebhooks/standardwebhookstest": {"provider/fakeplatform", "provider/standardwebhooks"},
 
 	// What is kept, and where. Only these know how a stream is spoken to.
 	"internal/jet":              {},

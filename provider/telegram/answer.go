@@ -4,20 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/botmesh-go/botmesh/provider"
-)
-
-const (
-	// maxAnswer bounds how much of an answer is read, in bytes.
-	maxAnswer = 1 << 20
-	// accountDelay is how long a call waits after one that Telegram refused for
-	// the sake of the token or the address: the next would be refused too.
-	accountDelay = 30 * time.Second
-	// maxDelay bounds the delay that Telegram can ask for, in seconds.
-	maxDelay = 24 * 60 * 60
+	"github.com/botmesh-go/botmesh/provider/httpcall"
 )
 
 // answer is what Telegram says to a call.
@@ -34,22 +24,23 @@ type answer struct {
 	} `json:"result"`
 	// foreign says that something between here and Telegram answered.
 	foreign bool
+	// delay is how long to wait before the next call, as the answer says.
+	delay time.Duration
 }
 
 // readAnswer reads an answer. One that is not Telegram's has the code of its HTTP
 // status and is foreign.
-func readAnswer(status int, h http.Header, body []byte) answer {
+func readAnswer(got httpcall.Answer) answer {
 	var a answer
-	err := json.Unmarshal(body, &a)
-	if err == nil && a.OK && status == http.StatusOK {
+	err := json.Unmarshal(got.Body, &a)
+	if err == nil && a.OK && got.Status == http.StatusOK {
 		return a
 	}
 	if err != nil || a.OK || a.Code == 0 {
-		a = answer{Code: status, Description: http.StatusText(status) + ", not from the Bot API", foreign: true}
+		a = answer{Code: got.Status, Description: http.StatusText(got.Status) + ", not from the Bot API", foreign: true}
 	}
-	if a.Parameters.RetryAfter == 0 {
-		// Not there or not a number of seconds: zero.
-		a.Parameters.RetryAfter, _ = strconv.ParseInt(h.Get("Retry-After"), 10, 64)
+	if a.delay = httpcall.Seconds(a.Parameters.RetryAfter); a.delay == 0 {
+		a.delay = got.RetryAfter()
 	}
 	return a
 }
@@ -63,10 +54,9 @@ func (a answer) outcome() (provider.Sent, error) {
 	switch {
 	case a.Code < 300, a.Code >= 500: // a success that says nothing, or a call that was lost track of
 	case a.Code == http.StatusTooManyRequests:
-		seconds := min(max(0, a.Parameters.RetryAfter), maxDelay)
-		err = provider.Retry(err, time.Duration(seconds)*time.Second)
+		err = provider.Retry(err, a.delay)
 	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound, a.foreign:
-		err = provider.Retry(fmt.Errorf("%w: the token or the API address is wrong", err), accountDelay)
+		err = provider.Retry(fmt.Errorf("%w: the token or the API address is wrong", err), httpcall.AccountDelay)
 	case a.Code == http.StatusConflict:
 		err = provider.Retry(err, 0)
 	default:

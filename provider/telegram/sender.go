@@ -1,22 +1,17 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
+	"github.com/botmesh-go/botmesh/provider/httpcall"
 )
 
 // DefaultAPI is the address of the Bot API.
@@ -45,10 +40,8 @@ type SenderConfig struct {
 // without an answer stays in doubt.
 type Sender struct {
 	id     string
-	token  string
 	url    string // of sendMessage, token included
-	client http.Client
-	close  func()
+	client *httpcall.Client
 }
 
 var _ provider.Sender = (*Sender)(nil)
@@ -69,48 +62,24 @@ func NewSender(cfg SenderConfig) (*Sender, error) {
 	if !tokenForm.MatchString(cfg.Token) {
 		errs = append(errs, errors.New("telegram: the token is missing or has not the form of one"))
 	}
-	base, err := url.Parse(cfg.API)
-	if err != nil || (base.Scheme != "https" && base.Scheme != "http") || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
-		errs = append(errs, errors.New("telegram: the API address is not an http or https address"))
+	if err := httpcall.CheckBase(cfg.API); err != nil {
+		errs = append(errs, fmt.Errorf("telegram: %w", err))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	s := &Sender{
-		id:    cfg.ID,
-		token: cfg.Token,
-		url:   strings.TrimRight(cfg.API, "/") + "/bot" + cfg.Token + "/sendMessage",
-		close: func() {},
-	}
-	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	s.client.Transport = cfg.Transport
-	if cfg.Transport == nil {
-		t := newTransport()
-		s.client.Transport, s.close = t, t.CloseIdleConnections
-	}
-	return s, nil
-}
-
-// newTransport is made for many calls at once to one host. It speaks HTTP/1.1: a
-// connection carries one call, so a broken one puts one call in doubt.
-func newTransport() *http.Transport {
-	var protocols http.Protocols
-	protocols.SetHTTP1(true)
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 5 * time.Second,
-		MaxIdleConnsPerHost: 256,
-		IdleConnTimeout:     90 * time.Second,
-		Protocols:           &protocols,
-	}
+	return &Sender{
+		id:     cfg.ID,
+		url:    strings.TrimRight(cfg.API, "/") + "/bot" + cfg.Token + "/sendMessage",
+		client: httpcall.New(httpcall.Config{Transport: cfg.Transport, Secret: cfg.Token}),
+	}, nil
 }
 
 // ID is the provider's instance id.
 func (s *Sender) ID() string { return s.id }
 
 // Close closes the idle connections of the sender's own transport.
-func (s *Sender) Close() { s.close() }
+func (s *Sender) Close() { s.client.Close() }
 
 // Call sends one message. It is made once; only the answer that a group has
 // become a supergroup, which is certainly no delivery, is followed to the new
@@ -187,56 +156,11 @@ func inlineKeyboard(rows [][]botmesh.Button) (*markup, error) {
 func (s *Sender) post(ctx context.Context, msg outgoing) (answer, error) {
 	body, err := json.Marshal(msg)
 	if err != nil {
-		return answer{}, provider.Permanent(s.clean(err))
+		return answer{}, provider.Permanent(fmt.Errorf("telegram: %w", err))
 	}
-	var taken atomic.Bool
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, &watched{bytes.NewReader(body), &taken})
+	got, err := s.client.Post(ctx, s.url, nil, body)
 	if err != nil {
-		return answer{}, provider.Permanent(s.clean(err))
+		return answer{}, fmt.Errorf("telegram: calling sendMessage: %w", err)
 	}
-	req.ContentLength = int64(len(body))
-	// A connection that was kept open and closed meanwhile is replaced, if nothing
-	// of the call was written to it.
-	req.GetBody = func() (io.ReadCloser, error) { return &watched{bytes.NewReader(body), &taken}, nil }
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "botmesh")
-	resp, err := s.client.Do(req)
-	if err != nil {
-		if err = s.clean(err); taken.Load() {
-			return answer{}, err
-		}
-		return answer{}, provider.Retry(err, 0) // no connection, or none in time
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return answer{}, s.clean(err)
-	}
-	return readAnswer(resp.StatusCode, resp.Header, data), nil
-}
-
-// watched is a call's body. A transport reads it when it is about to write the
-// call, so a call whose body was not read has certainly not left.
-type watched struct {
-	body  *bytes.Reader
-	taken *atomic.Bool
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	w.taken.Store(true)
-	return w.body.Read(p)
-}
-
-func (w *watched) Close() error { return nil }
-
-// clean takes the address, which holds the token, out of an error of net/http.
-func (s *Sender) clean(err error) error {
-	var withURL *url.Error
-	if errors.As(err, &withURL) {
-		err = withURL.Err
-	}
-	if text := err.Error(); strings.Contains(text, s.token) {
-		return errors.New("telegram: calling sendMessage: " + strings.ReplaceAll(text, s.token, "<token>"))
-	}
-	return fmt.Errorf("telegram: calling sendMessage: %w", err)
+	return readAnswer(got), nil
 }
