@@ -1,5 +1,6 @@
-// Package redistest runs a real redis-server for a test: a child process on a
-// free port, with a directory of its own, that dies with its parent.
+// Package redistest runs real Redis servers for a test, one, a master with replicas
+// and Sentinels, or a cluster: child processes on free ports, with directories of
+// their own, that die with their parent.
 package redistest
 
 import (
@@ -28,9 +29,8 @@ const startWait = 20 * time.Second
 // Server is a running redis-server. Safe for concurrent use.
 type Server struct {
 	bin  string
-	dir  string
 	port int
-	args []string
+	args func(port int) []string
 
 	mu   sync.Mutex
 	proc *child // nil while it is down
@@ -41,7 +41,12 @@ type Server struct {
 // as "--appendonly", "yes"; without any it keeps nothing over a restart.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	s, err := New(t.TempDir(), args...)
+	return start(t, inMemory(t.TempDir(), args))
+}
+
+func start(t testing.TB, args func(port int) []string) *Server {
+	t.Helper()
+	s, err := launch(args)
 	if errors.Is(err, ErrMissing) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	}
@@ -53,14 +58,26 @@ func Start(t testing.TB, args ...string) *Server {
 }
 
 // New runs a server that keeps its files in dir, until Close.
-func New(dir string, args ...string) (*Server, error) {
+func New(dir string, args ...string) (*Server, error) { return launch(inMemory(dir, args)) }
+
+// inMemory are the arguments of a server that keeps nothing unless more of them
+// say so.
+func inMemory(dir string, more []string) func(port int) []string {
+	return func(port int) []string {
+		return append([]string{"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
+			"--save", "", "--appendonly", "no", "--enable-debug-command", "local"}, more...)
+	}
+}
+
+// launch runs a server on a free port.
+func launch(args func(port int) []string) (*Server, error) {
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {
 		return nil, ErrMissing
 	}
 	var errs []error
 	for range 3 { // another process may take the free port first
-		s := &Server{bin: bin, dir: dir, args: args}
+		s := &Server{bin: bin, args: args}
 		if s.port, err = freePort(); err == nil {
 			err = s.Restart()
 		}
@@ -118,10 +135,8 @@ func (s *Server) Restart() error {
 	s.Kill()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	args := append([]string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.dir,
-		"--save", "", "--appendonly", "no", "--enable-debug-command", "local"}, s.args...)
 	var err error
-	if s.proc, err = spawn(s.bin, args); err != nil {
+	if s.proc, err = spawn(s.bin, s.args(s.port)); err != nil {
 		return fmt.Errorf("redistest: %w", err)
 	}
 	if err := s.proc.answers(s.Addr()); err != nil {

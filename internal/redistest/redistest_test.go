@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A server keeps its address over a restart, and its data only if told to.
@@ -70,4 +72,46 @@ func TestNewFails(t *testing.T) {
 		s.Close()
 		t.Fatal("started with a setting that does not exist")
 	}
+}
+
+// A master that is gone is replaced, and is a replica when it comes back.
+func TestSentinels(t *testing.T) {
+	t.Parallel()
+	s := StartSentinels(t)
+	old := s.Master(t)
+	if old != s.Servers[0] {
+		t.Errorf("got %s, want the first server %s", old.Addr(), s.Servers[0].Addr())
+	}
+	old.Kill()
+	wait(t, "another master", func(context.Context) bool { return s.Master(t) != old })
+	if err := old.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the old master follows", func(ctx context.Context) bool {
+		return infoHas(ctx, old.Client(t), "replication", "role:slave", "master_link_status:up")
+	})
+}
+
+// The master of a key that is gone is replaced, and its key is kept.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := StartCluster(t)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{c.Servers[4].Addr(), c.Servers[5].Addr()}})
+	defer client.Close()
+	if err := client.Set(t.Context(), "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	old := c.MasterOf(t, "k")
+	wait(t, "the replica has the key", func(ctx context.Context) bool {
+		return infoHas(ctx, old.Client(t), "replication", "connected_slaves:1", "lag=0")
+	})
+	old.Kill()
+	wait(t, "another master has the key", func(ctx context.Context) bool {
+		client.ReloadState(ctx)
+		return client.Get(ctx, "k").Val() == "v"
+	})
+	if err := old.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	c.wait(t, "cluster_state:ok")
 }
