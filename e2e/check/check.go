@@ -1,9 +1,13 @@
-// Package check judges a black-box run by what the platform saw.
+// Package check judges runs of the programs, from a history to a verdict.
 //
-// What belongs here: pure functions from a history to a verdict. How a history is
-// made does not: the platform's log and the list of faults come from outside, and
-// nothing here trusts a word of the system under test but its count of sends in
-// doubt, which it must not exceed.
+// [Replies] goes by what the platform saw alone, and trusts no word of the system
+// under test but its count of sends in doubt, which it must not exceed. [Judge] has the
+// streams too, every revision of every checkpoint in them, and what the processes
+// wrote of their calls: it says of each invariant whether it held, and of a run that
+// met too little that it proved nothing.
+//
+// What belongs here: pure functions from evidence to a verdict, and reading the
+// streams. How a run is made, and its faults, do not: they come from outside.
 package check
 
 import (

@@ -149,5 +149,18 @@ func Judge(e Evidence) Verdict {
 	for _, i := range invariants {
 		v.Findings = append(v.Findings, Finding{ID: i.id, What: i.what})
 	}
+	w := newWorld(e, &v)
+	w.each(func(c *chat) {
+		w.effects(c)
+		w.revisions(c)
+		w.delivery(c)
+		w.orders(c)
+		w.rest(c)
+		w.acks(c)
+	})
+	w.nudges()
+	w.bounds()
+	w.tally()
+	w.proved()
 	return v
 }

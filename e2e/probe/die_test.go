@@ -40,7 +40,7 @@ func publishing(t *testing.T, crash string) (cmd *exec.Cmd, read func() []string
 	file := filepath.Join(t.TempDir(), "it"+history.Suffix)
 	cmd = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPublishes$")
 	cmd.Env = append(os.Environ(), history.EnvFile+"="+file, history.EnvProcess+"=it", probe.EnvCrash+"="+crash)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,20 @@
+// Package bot is the bot of the lab. What it answers to a free text proves what
+// became of every message before; see package chain. Commands and what their flows
+// ask are the demo bot's.
+//
+// What belongs here: the bot as the lab's worker runs it.
 package bot
 
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/e2e/lab/bot/chain"
 	"github.com/botmesh-go/botmesh/examples/demo"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/worker"
@@ -47,7 +51,7 @@ func (b *Bot) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh
 	if err != nil {
 		return botmesh.Outcome{}, fmt.Errorf("lab bot: %w", err)
 	}
-	if r.Record.Type != botmesh.TypeMessage || !Links(r.Record.Message.Text, chat.Position != nil) {
+	if r.Record.Type != botmesh.TypeMessage || !chain.Links(r.Record.Message.Text, chat.Position != nil) {
 		return b.demo.Run(ctx, r, m)
 	}
 	if b.think > 0 {
@@ -60,25 +64,16 @@ func (b *Bot) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh
 	return link(chat, r.Record.ID)
 }
 
-// Links reports whether a text becomes a link of the chain: one that is no command,
-// nor an answer that a flow waits for.
-func Links(text string, waiting bool) bool { return !waiting && !strings.HasPrefix(text, "/") }
-
 // link adds the record id to the chain of a chat.
 func link(chat flow.Chat, id string) (botmesh.Outcome, error) {
-	c, err := chainOf(chat)
+	c, err := chain.Of(chat)
 	if err != nil {
 		return botmesh.Outcome{}, err
 	}
 	c = c.Next(id, rand.Text()[:12])
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return botmesh.Outcome{}, fmt.Errorf("lab bot: %w", err)
+	if err := c.Keep(&chat); err != nil {
+		return botmesh.Outcome{}, err
 	}
-	if chat.Values == nil {
-		chat.Values = map[string]json.RawMessage{}
-	}
-	chat.Values[value] = raw
 	out := botmesh.Outcome{}
 	if out.State, err = chat.Encode(); err != nil {
 		return botmesh.Outcome{}, err

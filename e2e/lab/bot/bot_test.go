@@ -7,6 +7,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/e2e/lab/bot"
+	"github.com/botmesh-go/botmesh/e2e/lab/bot/chain"
 )
 
 // run runs a text as the record id and returns what came of it.
@@ -33,9 +34,9 @@ func newBot(t *testing.T) *bot.Bot {
 	return b
 }
 
-func read(t *testing.T, state []byte) (bot.Chain, bool) {
+func read(t *testing.T, state []byte) (chain.Chain, bool) {
 	t.Helper()
-	c, waiting, err := bot.Read(state)
+	c, waiting, err := chain.Read(state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +49,13 @@ func TestFreeTextsAreAChain(t *testing.T) {
 	t.Parallel()
 	b := newBot(t)
 	var state []byte
-	var chain bot.Chain
+	var last chain.Chain
 	sends := map[int]bool{}
 	for i := range 40 {
 		id := string(rune('a' + i))
 		next, said := run(t, b, state, id, "hi")
 		got, _ := read(t, next)
-		want := chain.Next(id, got.Nonce)
+		want := last.Next(id, got.Nonce)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("chain after %s (-want +got):\n%s", id, diff)
 		}
@@ -64,11 +65,11 @@ func TestFreeTextsAreAChain(t *testing.T) {
 		if again, _ := run(t, b, state, id, "hi"); cmp.Equal(next, again) {
 			t.Fatalf("two runs of %s: got the same state, want another", id)
 		}
-		if other := chain.Next(id+"x", got.Nonce); other.Hash == got.Hash {
+		if other := last.Next(id+"x", got.Nonce); other.Hash == got.Hash {
 			t.Fatalf("another record: got the same hash, want another")
 		}
 		sends[len(said)] = true
-		state, chain = next, got
+		state, last = next, got
 	}
 	if diff := cmp.Diff(map[int]bool{0: true, 1: true, 2: true, 3: true}, sends); diff != "" {
 		t.Errorf("numbers of answers (-want +got):\n%s", diff)
@@ -96,9 +97,9 @@ func TestTheRestIsTheDemoBots(t *testing.T) {
 		if diff := cmp.Diff([]string{step.said}, said); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.text, diff)
 		}
-		chain, waits := read(t, state)
-		if chain != before || waits != step.waits {
-			t.Errorf("%s: got chain %v and waiting %t, want %v and %t", step.text, chain, waits, before, step.waits)
+		got, waits := read(t, state)
+		if got != before || waits != step.waits {
+			t.Errorf("%s: got chain %v and waiting %t, want %v and %t", step.text, got, waits, before, step.waits)
 		}
 	}
 	state, _ = run(t, b, state, "2", "hi again")

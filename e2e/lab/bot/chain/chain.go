@@ -1,18 +1,17 @@
-// Package bot is the bot of the lab. What it answers proves what became of every
-// message before: the answer to a free text names a hash over all free texts of the
-// chat, in order, and a number that no other run of that message would give.
+// Package chain is what the lab's bot keeps of a chat and answers to a free text: a
+// link of a chain of hashes over all free texts of the chat, in order, each with a
+// number that no other run of that message would give.
 //
-// Commands and what their flows ask are the demo bot's.
-//
-// What belongs here: the bot, and how its answers are computed again by who judges
-// them.
-package bot
+// What belongs here: the chain, to be made by the bot and computed again by who
+// judges it.
+package chain
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/botmesh-go/botmesh/flow"
 )
@@ -57,19 +56,37 @@ func digest(parts ...string) string {
 func Read(state []byte) (c Chain, waiting bool, err error) {
 	chat, err := flow.DecodeChat(state)
 	if err != nil {
-		return Chain{}, false, fmt.Errorf("lab bot: %w", err)
+		return Chain{}, false, fmt.Errorf("chain: %w", err)
 	}
-	c, err = chainOf(chat)
+	c, err = Of(chat)
 	return c, chat.Position != nil, err
 }
 
-func chainOf(chat flow.Chat) (c Chain, err error) {
+// Of returns the chain that a chat keeps, the zero Chain if none.
+func Of(chat flow.Chat) (c Chain, err error) {
 	raw, ok := chat.Values[value]
 	if !ok {
 		return Chain{}, nil
 	}
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return Chain{}, fmt.Errorf("lab bot: read the chain: %w", err)
+		return Chain{}, fmt.Errorf("chain: read it: %w", err)
 	}
 	return c, nil
 }
+
+// Keep puts the chain among what a chat keeps.
+func (c Chain) Keep(chat *flow.Chat) error {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("chain: %w", err)
+	}
+	if chat.Values == nil {
+		chat.Values = map[string]json.RawMessage{}
+	}
+	chat.Values[value] = raw
+	return nil
+}
+
+// Links reports whether a text becomes a link of the chain: one that is no command,
+// nor an answer that a flow waits for.
+func Links(text string, waiting bool) bool { return !waiting && !strings.HasPrefix(text, "/") }

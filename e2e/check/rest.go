@@ -1,0 +1,97 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/botmesh-go/botmesh/e2e/history"
+)
+
+// rest checks I7: at the end nothing is left to do for a chat, and it came to rest
+// soon after the last fault was healed and its last message was posted.
+func (w *world) rest(c *chat) {
+	w.looked("I7", 1)
+	var last revision
+	if n := len(c.revisions); n > 0 {
+		last = c.revisions[n-1]
+	}
+	if n := len(c.records); n > 0 && c.records[n-1].seq > last.cp.Cursor {
+		w.violate("I7", c.key, "%s waits: the cursor stands at %d, revision %d", c.records[n-1], last.cp.Cursor, last.seq)
+	}
+	var through uint64
+	for _, l := range c.links {
+		through = max(through, l.Through)
+	}
+	if n := len(c.letters); n > 0 && c.letters[n-1].seq > through {
+		w.violate("I7", c.key, "letter %s at %d in OUTBOX is not settled: the delivery stands at %d", c.letters[n-1].ID, c.letters[n-1].seq, through)
+	}
+	if what, at := c.lastAct(); at.After(w.deadline(c)) {
+		w.violate("I7", c.key, "still at work at %s (%s), want it at rest by %s", w.when(at), what, w.when(w.deadline(c)))
+	}
+}
+
+// deadline is when a chat must be at rest.
+func (w *world) deadline(c *chat) time.Time {
+	from := w.healed
+	for _, o := range c.ops[history.Webhook] {
+		from = max(from, o.Call.T, o.Result.T)
+	}
+	return w.began.Wall.Add(time.Duration(from-w.began.T) + w.IdleWithin)
+}
+
+// lastAct is the last that was done for a chat.
+func (c *chat) lastAct() (what string, at time.Time) {
+	for _, r := range c.revisions {
+		if r.at.After(at) {
+			what, at = fmt.Sprintf("revision %d", r.seq), r.at
+		}
+	}
+	for _, l := range c.links {
+		if l.at.After(at) {
+			what, at = fmt.Sprintf("%s at %d of its receipts", l.Kind, l.seq), l.at
+		}
+	}
+	return what, at
+}
+
+// nudges checks that no record is still to be handed out or acknowledged.
+func (w *world) nudges() {
+	if w.Waiting+w.Unacked > 0 {
+		w.violate("I7", "", "%d records were not handed out and %d not acknowledged", w.Waiting, w.Unacked)
+	}
+}
+
+// The bounds of what Redis keeps of an idle chat.
+const (
+	keysPerChat  = 2
+	fieldsPerKey = 16
+)
+
+// bounds checks I8.
+func (w *world) bounds() {
+	keys := map[string]int{}
+	for _, k := range w.Redis {
+		_, chat, _ := strings.Cut(k.Key, "{")
+		chat, _, ok := strings.Cut(chat, "}")
+		if !ok || w.chats[chat] == nil {
+			chat = ""
+		} else {
+			keys[chat]++
+		}
+		switch {
+		case k.TTL <= 0:
+			w.violate("I8", chat, "the key %s stays in Redis for good", k.Key)
+		case chat != "" && k.Fields > fieldsPerKey:
+			w.violate("I8", chat, "the key %s of an idle chat holds %d fields, want at most %d", k.Key, k.Fields, fieldsPerKey)
+		case chat != "" && keys[chat] == keysPerChat+1:
+			w.violate("I8", chat, "an idle chat has more than %d keys in Redis, %s too", keysPerChat, k.Key)
+		}
+	}
+	for _, u := range w.Usage {
+		if u.After > u.Limit {
+			w.violate("I8", "", "%s of %s at the end: %d, want at most %d", u.What, u.Process, u.After, u.Limit)
+		}
+	}
+	w.looked("I8", len(w.Redis)+len(w.Usage))
+}
