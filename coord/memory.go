@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,8 +43,8 @@ type MemoryCoordinator struct {
 	numbers     atomic.Uint64 // of locks
 
 	// guarded by hub.mu
-	gone    bool // closed or crashed
-	tickets map[*memoryTicket]struct{}
+	gone    bool                 // closed or crashed
+	tickets []*memoryTicket      // in the order in which they came
 	cool    map[string]time.Time // names that are not to be led again before
 	watch   *time.Timer          // looks every third of a lease whether the tickets are still known
 }
@@ -73,7 +74,6 @@ func NewMemory(hub *MemoryHub, cfg Config) (*MemoryCoordinator, error) {
 		lease:       cmp.Or(cfg.Lease, 15*time.Second),
 		turnWait:    cmp.Or(cfg.TurnWait, 2*time.Minute),
 		done:        make(chan struct{}),
-		tickets:     map[*memoryTicket]struct{}{},
 		cool:        map[string]time.Time{},
 	}
 	hub.mu.Lock()
@@ -162,7 +162,7 @@ func (c *MemoryCoordinator) queue(at memorySlot, r Request) (*memoryTicket, erro
 // join puts a ticket in line.
 func (c *MemoryCoordinator) join(at memorySlot, r Request) *memoryTicket {
 	t := &memoryTicket{owner: c, at: at, place: r.Place, floor: r.Floor, settled: make(chan struct{})}
-	c.tickets[t] = struct{}{}
+	c.tickets = append(c.tickets, t)
 	if c.watch == nil {
 		c.watch = time.AfterFunc(c.lease/3, c.look)
 	}
@@ -178,8 +178,13 @@ func (c *MemoryCoordinator) withdraw(t *memoryTicket) {
 	if c.gone && c.hub.crashed(c) {
 		return // a dead process withdraws nothing
 	}
-	delete(c.tickets, t)
+	c.drop(t)
 	c.hub.leave(t, 0, false)
+}
+
+// drop forgets a ticket. Whoever goes through the tickets meanwhile is not disturbed.
+func (c *MemoryCoordinator) drop(t *memoryTicket) {
+	c.tickets = slices.DeleteFunc(slices.Clone(c.tickets), func(o *memoryTicket) bool { return o == t })
 }
 
 // look does what a renewal does: it finds out which tickets and turns the hub no
@@ -191,7 +196,7 @@ func (c *MemoryCoordinator) look() {
 	if c.gone {
 		return
 	}
-	for t := range c.tickets {
+	for _, t := range c.tickets {
 		if t.turn != nil {
 			t.check()
 		} else if known, _ := c.hub.find(t); !known {
@@ -212,7 +217,7 @@ func (c *MemoryCoordinator) Crash() {
 	defer c.hub.mu.Unlock()
 	if c.stop() {
 		c.hub.bury(c)
-		for t := range c.tickets {
+		for _, t := range c.tickets {
 			t.lose(botmesh.LossUnavailable)
 		}
 	}
@@ -222,12 +227,12 @@ func (c *MemoryCoordinator) Crash() {
 func (c *MemoryCoordinator) Close(ctx context.Context) error {
 	c.hub.mu.Lock()
 	if c.stop() {
-		for t := range c.tickets {
+		for _, t := range c.tickets {
 			if t.turn == nil { // first, so that no turn goes to a ticket of our own
 				c.hub.leave(t, 0, false)
 			}
 		}
-		for t := range c.tickets {
+		for _, t := range c.tickets {
 			t.lose(botmesh.LossReleased)
 			c.hub.leave(t, 0, true)
 		}

@@ -206,12 +206,12 @@ func (h *MemoryHub) bury(c *MemoryCoordinator) {
 		delete(h.dead, c)
 		delete(h.alive, c.incarnation)
 		// Two passes: no dead ticket may be granted the turn of a dead holder.
-		for t := range c.tickets {
+		for _, t := range c.tickets {
 			if k := h.keys[t.at]; k != nil {
 				k.line = slices.DeleteFunc(k.line, func(w *memoryTicket) bool { return w == t })
 			}
 		}
-		for t := range c.tickets {
+		for _, t := range c.tickets {
 			if k := h.keys[t.at]; k != nil && k.holder == t {
 				k.holder = nil
 				k.deaths++

@@ -24,7 +24,7 @@ type memoryTicket struct {
 func (t *memoryTicket) settle(turn *memoryTurn, err error) {
 	t.turn, t.err = turn, err
 	if turn == nil {
-		delete(t.owner.tickets, t)
+		t.owner.drop(t)
 	}
 	close(t.settled)
 }
@@ -43,7 +43,7 @@ func (t *memoryTicket) lose(reason botmesh.LossReason) {
 	if t.turn != nil {
 		t.turn.cancel(&botmesh.LeaseLostError{Key: t.at.key, Reason: reason})
 		if !t.owner.gone {
-			delete(t.owner.tickets, t)
+			t.owner.drop(t)
 		}
 	}
 }
