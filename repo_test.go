@@ -40,13 +40,13 @@ var house = map[string][]string{
 	"bot":           {"flow/..."},
 
 	// A platform knows the contract and nothing of delivery.
-	"provider":                       {},
-	"provider/...":                   {"provider", "provider/httpcall"},
-	"provider/httpcall":              {"provider"},
-	"provider/fakeplatform":          {},
-	"provider/telegram/telegramtest": {},
-	"provider/whatsapp/whatsapptest": {"provider/fakeplatform"},
-	"provider/slack/slacktest":       {"provider/fakeplatform"},
+	"provider":                                       {},
+	"provider/...":                                   {"provider", "provider/httpcall"},
+	"provider/httpcall":                              {"provider"},
+	"provider/fakeplatform":                          {},
+	"provider/telegram/telegramtest":                 {},
+	"provider/whatsapp/whatsapptest":                 {"provider/fakeplatform"},
+	"provider/slack/slacktest":                       {"provider/fakeplatform"},
 	"provider/standardwebhooks/standardwebhookstest": {"provider/fakeplatform", "provider/standardwebhooks"},
 
 	// What is kept, and where. Only these know how a stream is spoken to.
@@ -68,7 +68,7 @@ var house = map[string][]string{
 	"ingress":    {"provider", "journal", "coord", "outbox"},
 	"worker":     {"bot", "flow", "dispatcher", "internal/config", "internal/program", "internal/workerd"},
 
-	"admin":      {"journal"},
+	"admin": {"journal"},
 
 	// The programs. What is below internal/ here is theirs alone.
 	"telemetry/export":  {},

@@ -1,8 +1,6 @@
 package telegram
 
 import (
-	"io"
-	"log"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,9 +12,6 @@ import (
 )
 
 const testSecret = "webhook_Secret-1"
-
-// quiet swallows what a test server says about clients that went away.
-var quiet = log.New(io.Discard, "", 0)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -1,0 +1,75 @@
+package providertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/botmesh-go/botmesh/provider"
+)
+
+// SignedBody checks that r's signature covers the raw body: one changed byte is
+// refused, and so is the same JSON written anew.
+func SignedBody(t *testing.T, r provider.Receiver, samples []Sample) {
+	t.Helper()
+	rewritten := 0
+	for _, s := range samples {
+		if err := r.Verify(s.Header, s.Body); err != nil {
+			t.Fatalf("%s: got %v, want the sample signed", s.Name, err)
+		}
+		for i := range s.Body {
+			if i >= 1<<10 && i < len(s.Body)-1<<10 {
+				continue // of a long body the ends will do
+			}
+			body := bytes.Clone(s.Body)
+			body[i] ^= 1
+			if err := r.Verify(s.Header, body); err == nil {
+				t.Errorf("%s: got no error with byte %d of the body changed, want one", s.Name, i)
+			}
+		}
+		var v any
+		if json.Unmarshal(s.Body, &v) != nil {
+			continue // a form
+		}
+		body, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Equal(body, s.Body) {
+			continue
+		}
+		rewritten++
+		if err := r.Verify(s.Header, body); err == nil {
+			t.Errorf("%s: got no error with its JSON written anew, want one", s.Name)
+		}
+	}
+	if rewritten == 0 {
+		t.Error("got no sample whose JSON differs when it is written anew, want one")
+	}
+}
+
+// Stale checks that a receiver whose clock is more than tolerance off the time at
+// which s was signed refuses it, early as late, and takes it within.
+func Stale(t *testing.T, at func(now time.Time) provider.Receiver, s Sample, signed time.Time, tolerance time.Duration) {
+	t.Helper()
+	for off, good := range map[time.Duration]bool{
+		-tolerance - time.Second: false, -tolerance: true, 0: true, tolerance: true, tolerance + time.Second: false,
+	} {
+		if err := at(signed.Add(off)).Verify(s.Header, s.Body); (err == nil) != good {
+			t.Errorf("%v off: got %v, want it taken %v", off, err, good)
+		}
+	}
+}
+
+// Post is the request that delivers s to the path, for tests with an ingress.
+func (s Sample) Post(t testing.TB, address string) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, bytes.NewReader(s.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = s.Header.Clone()
+	return req
+}
