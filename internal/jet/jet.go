@@ -48,6 +48,20 @@ type Publish struct {
 	Expect *uint64
 	// TTL, if not zero, removes the message after that time (at least a second).
 	TTL time.Duration
+	// Schedule, if not nil, has the stream itself publish the message again, later.
+	Schedule *Schedule
+}
+
+// Schedule is when and where a stream publishes a message again. Until then it
+// stands under its own subject, whatever the stream's age limit; it is then
+// removed. A second one of a subject replaces the first.
+//
+// It is published at or soon after At, at once if that has passed, with the
+// message's headers and data and without a message id. One that is made again after
+// it fired fires again.
+type Schedule struct {
+	At     time.Time
+	Target string // a subject of the same stream
 }
 
 // Info is what a stream is, as its leader says.
@@ -74,6 +88,10 @@ type Stream interface {
 	// the repetition of a successful write so, and a cluster now and then a
 	// correct one. Read, then decide.
 	Publish(ctx context.Context, p Publish) (Ack, error)
+
+	// Purge removes all messages of a subject, of which there may be none. It fails
+	// as a publish does.
+	Purge(ctx context.Context, subject string) error
 
 	// Last returns the last message of a subject, from the stream's leader.
 	Last(ctx context.Context, subject string) (Stored, error)

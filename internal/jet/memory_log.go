@@ -20,6 +20,7 @@ type memoryMsg struct {
 	Stored
 	ends    time.Time // zero: never
 	removed bool
+	kept    bool // not removed for its age
 }
 
 func newMemoryLog() *memoryLog { return &memoryLog{bySubject: map[string][]*memoryMsg{}} }
@@ -56,15 +57,21 @@ func (l *memoryLog) remove(m *memoryMsg) {
 // expire removes what is older than maxAge or past its own time to live.
 func (l *memoryLog) expire(now time.Time, maxAge time.Duration) {
 	if maxAge > 0 {
-		for {
-			m := l.first()
-			if m == nil || now.Sub(m.Time) < maxAge {
+		var old []*memoryMsg
+		for _, m := range l.all {
+			if m.removed || m.kept {
+				continue
+			}
+			if now.Sub(m.Time) < maxAge {
 				break
 			}
+			old = append(old, m)
+		}
+		for _, m := range old {
 			l.remove(m)
-			if l.all[0] == m {
-				l.all = l.all[1:]
-			}
+		}
+		for len(l.all) > 0 && l.all[0].removed {
+			l.all = l.all[1:]
 		}
 	}
 	if l.nextEnd.IsZero() || now.Before(l.nextEnd) {

@@ -71,6 +71,9 @@ func (s *MemoryStream) Publish(ctx context.Context, p Publish) (Ack, error) {
 	if ttl > 0 {
 		m.ends = now.Add(ttl)
 	}
+	if p.Schedule != nil {
+		s.schedule(m, *p.Schedule)
+	}
 	s.log.add(m)
 	if id != "" {
 		s.ids[id] = memoryID{m.Seq, now}

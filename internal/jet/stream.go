@@ -94,10 +94,10 @@ func (p Publish) message() (*nats.Msg, error) {
 		return nil, err
 	}
 	m := &nats.Msg{Subject: p.Subject, Header: p.Header, Data: p.Data}
-	if p.Expect == nil && ttl == 0 {
+	if p.Expect == nil && ttl == 0 && p.Schedule == nil {
 		return m, nil
 	}
-	m.Header = make(nats.Header, len(p.Header)+2)
+	m.Header = make(nats.Header, len(p.Header)+3)
 	maps.Copy(m.Header, p.Header)
 	if p.Expect != nil {
 		m.Header[jetstream.ExpectedLastSubjSeqHeader] = []string{strconv.FormatUint(*p.Expect, 10)}
@@ -105,7 +105,39 @@ func (p Publish) message() (*nats.Msg, error) {
 	if ttl > 0 {
 		m.Header[jetstream.MsgTTLHeader] = []string{strconv.FormatInt(int64(ttl/time.Second), 10)}
 	}
+	if s := p.Schedule; s != nil {
+		// Of whole seconds the server takes some up to one too early.
+		m.Header[jetstream.ScheduleHeader] = []string{"@at " + s.At.UTC().Format(time.RFC3339Nano)}
+		m.Header[jetstream.ScheduleTargetHeader] = []string{s.Target}
+		m.Header[jetstream.MsgTTLHeader] = []string{"never"} // else the age limit removes it unfired
+	}
 	return m, nil
+}
+
+// Purge makes exactly one request.
+func (s *stream) Purge(ctx context.Context, subject string) error {
+	question, err := json.Marshal(struct {
+		Filter string `json:"filter"`
+	}{subject})
+	if err != nil {
+		return fmt.Errorf("jet: purge %s: %w", subject, err)
+	}
+	began := time.Now()
+	answer, err := s.conn.requests.one(ctx, &nats.Msg{Subject: "$JS.API.STREAM.PURGE." + s.name, Data: question}, s.conn.cfg.Timeout)
+	if err != nil {
+		s.conn.unanswered(began, err)
+		return fmt.Errorf("jet: purge %s of %s: %w", subject, s.name, writeFailed(err))
+	}
+	var done struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	switch err := json.Unmarshal(answer.Data, &done); {
+	case err != nil:
+		return fmt.Errorf("jet: purge %s of %s: %w", subject, s.name, writeFailed(err))
+	case done.Error != nil:
+		return fmt.Errorf("jet: purge %s of %s: %w", subject, s.name, writeRefused(done.Error))
+	}
+	return nil
 }
 
 // unanswered notes a publish that no answer came to. Only one that waited for long

@@ -44,6 +44,8 @@ func Run(t *testing.T, b Backend) {
 		{"PublishKnowsIDs", knowsIDs},
 		{"TooLargeIsRefused", tooLarge},
 		{"MessagesExpire", expires},
+		{"SchedulesFireOnce", schedules},
+		{"PurgedSchedulesDoNotFire", purgedSchedules},
 		{"OneOfManyPublishersWins", oneWinner},
 		{"ReadsFindWhatIsThere", reads},
 		{"RangeIsAPrefix", ranges},
@@ -88,8 +90,11 @@ func newBench(t testing.TB, b Backend, direct bool) *bench {
 		Subjects:    []string{name + ".>"},
 		AllowDirect: direct,
 		AllowMsgTTL: true,
+		AllowRollup: true, // for schedules
 		Duplicates:  time.Second,
-		Metadata:    map[string]string{"botmesh.epoch": "e1"},
+
+		AllowMsgSchedules: true,
+		Metadata:          map[string]string{"botmesh.epoch": "e1"},
 	}), name + "."}
 }
 
