@@ -38,7 +38,8 @@ var times = cmpopts.IgnoreFields(coord.View{}, "Since", "Left")
 // What is held, waited for and dead is shown as it is, by any replica.
 func testInspect(t *testing.T, f Fleet) {
 	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
-	if _, err := viewer(t, a).Inspect(t.Context(), coord.KindTurn, "k"); !errors.Is(err, botmesh.ErrNotFound) {
+	unknown := func() error { _, err := viewer(t, a).Inspect(t.Context(), coord.KindTurn, "k"); return err }
+	if err := told(t, unknown); !errors.Is(err, botmesh.ErrNotFound) {
 		t.Errorf("got %v of a new key, want ErrNotFound", err)
 	}
 	first := take(t, a, coord.Request{Key: "k", Place: 3})

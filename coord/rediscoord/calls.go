@@ -16,6 +16,45 @@ import (
 // maxBatch is the most script calls that go to Redis in one pipeline.
 const maxBatch = 256
 
+// clusterLanes is how many callers share a cluster.
+const clusterLanes = 64
+
+// callers run scripts on all servers. On a cluster each has a range of slots, so
+// that a server that hangs holds up few calls but its own.
+type callers struct {
+	lanes   []*caller
+	timeout time.Duration // of one exchange
+}
+
+func newCallers(client redis.UniversalClient, timeout time.Duration) *callers {
+	n := 1
+	if _, ok := client.(*redis.ClusterClient); ok {
+		n = clusterLanes
+	}
+	c := &callers{timeout: timeout}
+	for range n {
+		c.lanes = append(c.lanes, &caller{client: client, timeout: timeout})
+	}
+	return c
+}
+
+// of is the caller for a name in Redis.
+func (c *callers) of(name string) *caller {
+	if len(c.lanes) == 1 {
+		return c.lanes[0]
+	}
+	return c.lanes[slot(name)*len(c.lanes)/16384]
+}
+
+// start sends a call, whatever becomes of who made it.
+func (c *callers) start(call *call) { c.of(call.key).start(call) }
+
+// do sends a call and returns its reply, as wait does. It does not look at ctx
+// while it talks to Redis itself, for as long as the timeout.
+func (c *callers) do(ctx context.Context, call *call) (reply, error) {
+	return c.of(call.key).do(ctx, call)
+}
+
 // caller runs scripts, one exchange with Redis at a time. Calls that come while
 // one is on its way go together in the next, in the order they came: with many
 // turns at once that costs a third of what each alone would. A lone call is sent
@@ -39,15 +78,12 @@ type call struct {
 	err    error
 }
 
-// start sends a call, whatever becomes of who made it.
 func (c *caller) start(call *call) {
 	if c.enqueue(call) {
 		go c.run()
 	}
 }
 
-// do sends a call and returns its reply, as wait does. It does not look at ctx
-// while it talks to Redis itself, for as long as the timeout.
 func (c *caller) do(ctx context.Context, call *call) (reply, error) {
 	if !c.enqueue(call) {
 		return call.wait(ctx)
@@ -118,37 +154,62 @@ func (c *call) wait(ctx context.Context) (reply, error) {
 func (c *caller) send(batch []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
-	c.exchange(ctx, batch, func(to redis.Scripter, call *call) *redis.Cmd {
-		return to.EvalSha(ctx, call.script.hash, []string{call.key}, call.args...)
-	})
+	c.exchange(ctx, batch, func(call *call) once { return call.run(ctx, "evalsha", call.script.hash) })
 	var unknown []*call
 	for _, call := range batch {
 		if redis.HasErrorPrefix(call.err, "NOSCRIPT") {
 			unknown = append(unknown, call)
 		}
 	}
-	c.exchange(ctx, unknown, func(to redis.Scripter, call *call) *redis.Cmd {
-		return to.Eval(ctx, call.script.source, []string{call.key}, call.args...)
-	})
+	c.exchange(ctx, unknown, func(call *call) once { return call.run(ctx, "eval", call.script.source) })
 	for _, call := range batch {
 		call.err = classify(call.err)
+		if call.err != nil {
+			reload(ctx, c.client)
+		}
 		close(call.done)
 	}
 }
 
+// reload asks the client of a cluster to look again who has which slots: it does
+// not by itself when a server is gone. It does not wait for it.
+func reload(ctx context.Context, client redis.UniversalClient) {
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		cluster.ReloadState(ctx)
+	}
+}
+
+// once is a command that is not sent again if it may have run: neither a lost
+// connection nor a cluster that changes makes the client repeat it. Where a
+// server says that another has the key, it is sent there.
+type once struct{ *redis.Cmd }
+
+// NoRetry tells the client.
+func (once) NoRetry() bool { return true }
+
+// run is the command that runs the call's script, by its hash or its text.
+func (c *call) run(ctx context.Context, verb, script string) once {
+	cmd := redis.NewCmd(ctx, append([]any{verb, script, 1, c.key}, c.args...)...)
+	cmd.SetFirstKeyPos(3)
+	return once{cmd}
+}
+
 // exchange sends calls and reads their replies; one alone needs no pipeline.
-func (c *caller) exchange(ctx context.Context, batch []*call, run func(redis.Scripter, *call) *redis.Cmd) {
+func (c *caller) exchange(ctx context.Context, batch []*call, run func(*call) once) {
 	if len(batch) == 0 {
 		return
 	}
 	if len(batch) == 1 {
-		batch[0].reply, batch[0].err = run(c.client, batch[0]).Slice()
+		cmd := run(batch[0])
+		c.client.Process(ctx, cmd) // the command has its error
+		batch[0].reply, batch[0].err = cmd.Slice()
 		return
 	}
 	p := c.client.Pipeline()
-	cmds := make([]*redis.Cmd, len(batch))
+	cmds := make([]once, len(batch))
 	for i, call := range batch {
-		cmds[i] = run(p, call)
+		cmds[i] = run(call)
+		p.Process(ctx, cmds[i])
 	}
 	p.Exec(ctx) // each command has its own error
 	for i, call := range batch {

@@ -35,9 +35,19 @@ func TestDialRefuses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--requirepass", "right")
 	for address, want := range map[string]string{
-		"redis+cluster://a,b":                             "not yet supported",
-		"redis+sentinel://:secret@a,b/master":             "not yet supported",
 		"http://:secret@host":                             `scheme "http"`,
+		"redis+else://:secret@host":                       `scheme "redis+else"`,
+		"redis+://:secret@host":                           `scheme "redis+"`,
+		"secret":                                          "not a URL",
+		"redis://:secret@a,b":                             "several hosts",
+		"redis+cluster://:secret@a,b:x":                   "not a URL",
+		"redis+cluster://:secret@a,,b":                    "not a URL",
+		"redis+cluster://:secret@a,b/1":                   "no databases",
+		"redis+cluster://a,b?sentinel_password=secret":    `"sentinel_password" is not known`,
+		"redis+sentinel://:secret@a,b":                    "no name of a master",
+		"redis+sentinel://:secret@a,b/master/x":           `database "x"`,
+		"redis+sentinel://:secret@a,b/master?what=secret": `"what" is not known`,
+		"redis+cluster://:right@" + server.Addr():         "cluster support disabled",
 		"redis://:secret@host:port":                       "not a URL",
 		"redis://:secret@" + server.Addr() + "/x":         "database",
 		"redis://:secret@" + server.Addr():                "WRONGPASS",

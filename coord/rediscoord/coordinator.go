@@ -21,7 +21,7 @@ type Coordinator struct {
 	cfg         Config
 	names       names
 	incarnation string
-	calls       *caller
+	calls       *callers
 	numbers     atomic.Uint64 // of tickets
 
 	ready   chan struct{} // closed at the first heartbeat
@@ -61,7 +61,7 @@ func New(cfg Config) (*Coordinator, error) {
 		cfg:         cfg,
 		names:       names{cfg.Prefix},
 		incarnation: identity.Incarnation(cfg.Replica),
-		calls:       &caller{client: cfg.Client, timeout: callTimeout(cfg.Lease)},
+		calls:       newCallers(cfg.Client, callTimeout(cfg.Lease)),
 		ready:       make(chan struct{}),
 		beatNow:     make(chan struct{}, 1),
 		tickets:     map[string]*ticket{},

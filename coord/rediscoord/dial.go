@@ -2,8 +2,8 @@ package rediscoord
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -11,44 +11,105 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Dial returns a client for redis://[user:password@]host:port/db or rediss://
-// (TLS), configured for a [Coordinator]: no call is repeated by the client, every
-// call keeps its deadline, and the server is not asked for what only some of
-// them know.
+// Dial returns a client for an address, configured for a [Coordinator]: no call is
+// repeated by the client, every call keeps its deadline, and the server is not
+// asked for what only some of them know.
+//
+//	redis://[user:password@]host[:port][/db]             one server
+//	redis+sentinel://[…@]host[:port],…/master[/db]       the master that Sentinels know
+//	redis+cluster://[…@]host[:port],…                    a cluster; some of its servers
+//
+// With rediss in place of redis the connections are made with TLS. User and
+// password are those of the servers; Sentinels that want a password get it as
+// ?sentinel_password=… (and sentinel_username). A redis:// or rediss:// address
+// takes the parameters that [redis.ParseURL] knows.
 //
 // It looks once whether the server takes the client. A refused password or
-// database is an error, as is a bad address. A server that can not be reached is
-// not: the client connects when it is there.
+// database is an error, as is a bad address, or a server of another kind than the
+// address says. A server that can not be reached is not: the client connects when
+// it is there.
 func Dial(ctx context.Context, address string) (redis.UniversalClient, error) {
-	u, err := url.Parse(address)
+	a, err := parseAddress(address)
 	if err != nil {
-		return nil, fmt.Errorf("rediscoord: the address is not a URL") // which may hold a password
+		return nil, fmt.Errorf("rediscoord: %w", err)
 	}
-	switch u.Scheme {
-	case "redis", "rediss":
-	case "redis+cluster", "redis+sentinel":
-		return nil, fmt.Errorf("rediscoord: %s:// is not yet supported: want redis:// or rediss://", u.Scheme)
-	default:
-		return nil, fmt.Errorf("rediscoord: scheme %q: want redis:// or rediss://", u.Scheme)
-	}
-	opt, err := redis.ParseURL(address)
+	client, err := a.client()
 	if err != nil {
-		return nil, fmt.Errorf("rediscoord: address of %s: %w", u.Host, err)
+		return nil, fmt.Errorf("rediscoord: address of %s: %w", a.where(), err)
+	}
+	if err := a.check(ctx, client); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("rediscoord: connecting to %s: %w", a.where(), err)
+	}
+	return client, nil
+}
+
+const (
+	dialTimeout = 2 * time.Second
+	ioTimeout   = 2 * time.Second // for what the client asks by itself: calls have deadlines of their own
+)
+
+// client makes the client of an address.
+func (a *address) client() (redis.UniversalClient, error) {
+	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	password, _ := a.user.Password()
+	switch a.kind {
+	case kindCluster:
+		return redis.NewClusterClient(&redis.ClusterOptions{
+			Addrs: a.hosts, Username: a.user.Username(), Password: password, TLSConfig: a.tls(),
+			MaxRetries: -1, ContextTimeoutEnabled: true, DialTimeout: dialTimeout, DialerRetries: 1,
+			ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, DisableIdentity: true, MaintNotificationsConfig: quiet,
+		}), nil
+	case kindSentinel:
+		return redis.NewFailoverClient(&redis.FailoverOptions{
+			SentinelAddrs: a.hosts, MasterName: a.master, DB: a.db,
+			SentinelUsername: a.query.Get("sentinel_username"), SentinelPassword: a.query.Get("sentinel_password"),
+			Username: a.user.Username(), Password: password, TLSConfig: a.tls(),
+			MaxRetries: -1, ContextTimeoutEnabled: true, DialTimeout: dialTimeout, DialerRetries: 1,
+			ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, DisableIdentity: true,
+		}), nil
+	}
+	opt, err := redis.ParseURL(a.whole)
+	if err != nil {
+		return nil, err
 	}
 	opt.MaxRetries = -1 // an unknown answer is ours to settle
 	opt.ContextTimeoutEnabled = true
-	opt.DialTimeout = 2 * time.Second
-	opt.DialerRetries = 1
-	opt.ReadTimeout = 5 * time.Second
-	opt.WriteTimeout = 5 * time.Second
+	opt.DialTimeout, opt.DialerRetries = dialTimeout, 1
+	opt.ReadTimeout, opt.WriteTimeout = ioTimeout, ioTimeout
 	opt.DisableIdentity = true
-	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	client := redis.NewClient(opt)
-	if err := client.Ping(ctx).Err(); err != nil && misconfigured(err) {
-		client.Close()
-		return nil, fmt.Errorf("rediscoord: connecting to %s: %w", u.Host, err)
+	opt.MaintNotificationsConfig = quiet
+	return redis.NewClient(opt), nil
+}
+
+// tls is how connections are made; each name is checked against the server's
+// certificate.
+func (a *address) tls() *tls.Config {
+	if !a.secure {
+		return nil
 	}
-	return client, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12}
+}
+
+// check says why the server that answers will never do. It is silent about one
+// that does not answer.
+func (a *address) check(ctx context.Context, client redis.UniversalClient) error {
+	info, err := client.Info(ctx, "server").Result()
+	switch {
+	case err != nil && misconfigured(err):
+		return err
+	case err != nil, a.kind != kindSingle:
+		return nil // a client for a cluster or a master finds out by itself
+	}
+	for line := range strings.SplitSeq(info, "\r\n") {
+		switch line {
+		case "redis_mode:cluster":
+			return fmt.Errorf("it is part of a cluster: want redis+cluster://")
+		case "redis_mode:sentinel":
+			return fmt.Errorf("it is a Sentinel: want redis+sentinel://%s/master", a.where())
+		}
+	}
+	return nil
 }
 
 // misconfigured reports whether the server answered, and will never take this

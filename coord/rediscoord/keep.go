@@ -1,6 +1,7 @@
 package rediscoord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -47,10 +48,14 @@ func (c *Coordinator) report(err error) {
 	c.cfg.Logger.Info("coordination is back", "incarnation", c.incarnation)
 }
 
-// beat renews the heartbeat and the turns.
+// beat renews the heartbeat and the turns, at once: on a cluster one may fail and
+// the others not.
 func (c *Coordinator) beat() error {
-	if err := c.heartbeat(); err != nil {
-		c.renew(func(t *turn) { t.lease.Fail() })
+	heart := make(chan error, 1)
+	go func() { heart <- c.heartbeat() }()
+	failed := c.renewTurns()
+	if err := <-heart; err != nil {
+		reload(c.ended, c.cfg.Client)
 		return err
 	}
 	select {
@@ -59,41 +64,46 @@ func (c *Coordinator) beat() error {
 		close(c.ready)
 		c.checkEviction()
 	}
+	return failed
+}
+
+// renewTurns renews every turn that is held.
+func (c *Coordinator) renewTurns() (failed error) {
 	sent := lease.Now()
 	calls := map[*turn]*call{}
-	c.renew(func(t *turn) {
+	for _, t := range c.held() {
 		calls[t] = t.renewal()
 		c.calls.start(calls[t])
-	})
-	var failed error
+	}
 	for t, call := range calls {
 		r, err := call.wait(c.ended)
-		if err != nil {
+		if err == nil {
+			err = t.renewed(r, sent)
+		} else {
 			t.unanswered(err)
-			failed = err
-			continue
 		}
-		t.renewed(r, sent)
+		failed = cmp.Or(err, failed)
 	}
 	return failed
 }
 
-// renew calls each for every turn that is still held.
-func (c *Coordinator) renew(each func(*turn)) {
+// held are the turns that are held; those whose lease ended are forgotten.
+func (c *Coordinator) held() []*turn {
 	c.mu.Lock()
-	turns := make([]*turn, 0, len(c.turns))
-	for _, t := range c.turns {
-		turns = append(turns, t)
-	}
-	c.mu.Unlock()
-	for _, t := range turns {
+	defer c.mu.Unlock()
+	held := make([]*turn, 0, len(c.turns))
+	for id, t := range c.turns {
 		if t.lease.Err() != nil {
-			c.drop(t.id)
+			delete(c.turns, id)
 			continue
 		}
-		each(t)
+		held = append(held, t)
 	}
+	return held
 }
+
+// echo is what a replica says to itself, to hear whether pushes arrive.
+const echo = "echo"
 
 // heartbeat says that this incarnation lives, and looks whether the prefix is
 // used with these names.
@@ -105,6 +115,7 @@ func (c *Coordinator) heartbeat() error {
 	ctx, cancel := context.WithTimeout(c.ended, c.calls.timeout)
 	defer cancel()
 	p := c.cfg.Client.Pipeline()
+	p.Publish(ctx, c.names.wake(c.incarnation), echo)
 	p.Set(ctx, c.names.alive(c.incarnation), "1", c.cfg.Lease/2)
 	p.SetNX(ctx, c.names.layout(), layout, 0)
 	found := p.Get(ctx, c.names.layout())
@@ -127,16 +138,23 @@ func (c *Coordinator) heartbeat() error {
 func (c *Coordinator) checkEviction() {
 	ctx, cancel := context.WithTimeout(c.ended, c.calls.timeout)
 	defer cancel()
-	info, err := c.cfg.Client.Info(ctx, "memory").Result()
+	nodes, err := c.nodes(ctx)
 	if err != nil {
 		return
 	}
-	said := map[string]string{}
-	for line := range strings.SplitSeq(info, "\r\n") {
-		name, value, _ := strings.Cut(line, ":")
-		said[name] = value
-	}
-	if policy := said["maxmemory_policy"]; said["maxmemory"] != "0" && policy != "noeviction" {
-		c.cfg.Logger.Warn("redis may evict leases: set maxmemory-policy noeviction", "policy", policy)
+	for _, node := range nodes {
+		info, err := node.Info(ctx, "memory").Result()
+		if err != nil {
+			continue
+		}
+		said := map[string]string{}
+		for line := range strings.SplitSeq(info, "\r\n") {
+			name, value, _ := strings.Cut(line, ":")
+			said[name] = value
+		}
+		if policy := said["maxmemory_policy"]; said["maxmemory"] != "0" && policy != "noeviction" {
+			c.cfg.Logger.Warn("redis may evict leases: set maxmemory-policy noeviction", "policy", policy)
+			return
+		}
 	}
 }

@@ -102,9 +102,9 @@ func (c *Coordinator) listen() {
 // there was one.
 func (c *Coordinator) receive(sub *redis.PubSub) bool {
 	ctx, cancel := context.WithCancel(c.ended)
-	var pings sync.WaitGroup
-	pings.Go(func() { c.ping(ctx, sub) })
-	defer pings.Wait()
+	var watch sync.WaitGroup
+	watch.Go(func() { c.doubt(ctx, sub) })
+	defer watch.Wait()
 	defer cancel()
 	connected := false
 	for {
@@ -112,23 +112,26 @@ func (c *Coordinator) receive(sub *redis.PubSub) bool {
 		if err != nil {
 			return connected
 		}
-		c.push.hear()
 		switch got := got.(type) {
 		case *redis.Subscription:
 			connected = true
+			c.push.hear()
 			c.push.set(true)
 			select { // Redis may be another one, or empty
 			case c.beatNow <- struct{}{}:
 			default:
 			}
 		case *redis.Message:
+			c.push.hear()
 			c.deliver(got.Payload)
 		}
 	}
 }
 
-// ping ends a subscription whose connection is dead without a word.
-func (c *Coordinator) ping(ctx context.Context, sub *redis.PubSub) {
+// doubt ends a subscription that does not hear what this replica says itself with
+// each heartbeat: its connection is dead without a word, or leads to a server
+// that was the master once.
+func (c *Coordinator) doubt(ctx context.Context, sub *redis.PubSub) {
 	tick := time.NewTicker(c.cfg.Lease / 3)
 	defer tick.Stop()
 	for {
@@ -137,7 +140,7 @@ func (c *Coordinator) ping(ctx context.Context, sub *redis.PubSub) {
 			return
 		case <-tick.C:
 		}
-		if c.push.silence() > c.cfg.Lease*2/3 || sub.Ping(ctx) != nil {
+		if c.push.silence() > c.cfg.Lease*2/3 {
 			sub.Close()
 			return
 		}
@@ -149,7 +152,8 @@ func (c *Coordinator) ping(ctx context.Context, sub *redis.PubSub) {
 //	<ticket> granted <fence> <clean> <passed> <tickets> <highest> <before> <key>
 //	<ticket> passed <passed> <key>
 //
-// A turn that nobody waits for any more is given back.
+// A turn that nobody waits for any more is given back. An echo says nothing but
+// that pushes arrive.
 func (c *Coordinator) deliver(message string) {
 	id, rest, _ := strings.Cut(message, " ")
 	kind, rest, _ := strings.Cut(rest, " ")

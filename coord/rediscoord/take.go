@@ -138,9 +138,9 @@ func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*tu
 		}
 		switch pushed := await(ctx, t, changed, look).(type) {
 		case grant:
-			if seen.Elapsed() < c.cfg.Lease/2 {
+			if err == nil && seen.Elapsed() < c.cfg.Lease/2 {
 				return c.hold(t, pushed, seen), nil
-			} // else too little is left of it: the next call renews it
+			} // else too little is left of it, or a server that is the master no more said it: the next call tells
 		case *coord.PassedError:
 			return nil, pushed
 		}

@@ -1,0 +1,165 @@
+package rediscoord_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/coord/rediscoord"
+	"github.com/botmesh-go/botmesh/internal/redistest"
+)
+
+// stay is a turn as its holder saw it.
+type stay struct {
+	fence    uint64
+	from, to time.Duration // since the load began: it held the key in between
+}
+
+// load is a crowd that takes turns at keys without a pause.
+type load struct {
+	t     *testing.T
+	began time.Time
+	keys  []string
+	stop  context.CancelFunc
+	crowd sync.WaitGroup
+
+	mu    sync.Mutex
+	stays map[string][]stay
+}
+
+// startLoad lets three replicas take turns at eight keys.
+func startLoad(t *testing.T, url string, lease time.Duration) *load {
+	ctx, stop := context.WithCancel(t.Context())
+	l := &load{t: t, began: time.Now(), stop: stop, stays: map[string][]stay{}}
+	for i := range 8 {
+		l.keys = append(l.keys, "chat-"+strconv.Itoa(i))
+	}
+	for range 3 {
+		c := join(t, rediscoord.Config{Client: dialURL(t, url), Lease: lease})
+		for _, key := range l.keys {
+			l.crowd.Go(func() {
+				for ctx.Err() == nil {
+					l.turn(ctx, c, key)
+				}
+			})
+		}
+	}
+	return l
+}
+
+// turn takes one turn. That one is not granted is no fault here: the wait was long.
+func (l *load) turn(ctx context.Context, c coord.Coordinator, key string) {
+	turn, err := c.Take(ctx, coord.Request{Key: key})
+	if err != nil {
+		return
+	}
+	s := stay{fence: turn.Fence(), from: time.Since(l.began)}
+	select {
+	case <-time.After(3 * time.Millisecond):
+	case <-turn.Context().Done():
+	}
+	s.to = time.Since(l.began)
+	turn.Release(context.WithoutCancel(ctx), 0) // which may have been lost
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stays[key] = append(l.stays[key], s)
+}
+
+// goesOn waits until every key was taken again.
+func (l *load) goesOn() {
+	l.t.Helper()
+	began := time.Since(l.began)
+	eventually(l.t, "every key is taken", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, key := range l.keys {
+			s := l.stays[key]
+			if len(s) == 0 || s[len(s)-1].from < began {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// end stops the load and judges it: two hold one key at a time only while a fault
+// may be the reason, and fences grow per key. In the fault a holder may be late,
+// one that an old master chose: its fence, the lower one, is what gives it away.
+func (l *load) end(from, to time.Duration) {
+	l.t.Helper()
+	l.stop()
+	l.crowd.Wait()
+	excused, total := 0, 0
+	for key, stays := range l.stays {
+		slices.SortFunc(stays, func(a, b stay) int { return int(a.from - b.from) })
+		total += len(stays)
+		for i, s := range stays[1:] {
+			before := stays[i]
+			fault := before.to >= from && s.from <= to
+			switch {
+			case s.fence == before.fence:
+				l.t.Errorf("%s: fence %d twice", key, s.fence)
+			case fault && (s.from < before.to || s.fence < before.fence):
+				excused++
+			case s.from < before.to:
+				l.t.Errorf("%s: fence %d from %s, before fence %d ended at %s; the fault was from %s to %s",
+					key, s.fence, s.from, before.fence, before.to, from, to)
+			case s.fence < before.fence:
+				l.t.Errorf("%s: fence %d after %d", key, s.fence, before.fence)
+			}
+		}
+	}
+	l.t.Logf("%d turns, %d overlap or are late in the fault from %s to %s", total, excused, from, to)
+}
+
+// SPEC: T1 T9 T13 T14. HOLE H25. With grants in flight the master is replaced: all
+// goes on by itself, fences grow, and two hold a key only while that lasts.
+func TestFailover(t *testing.T) { // not beside other tests: it takes all of the machine
+	const lease = 2 * time.Second
+	for name, start := range map[string]func(t *testing.T) (url string, master func(key string) *redistest.Server){
+		"sentinel": func(t *testing.T) (string, func(string) *redistest.Server) {
+			s := redistest.StartSentinels(t)
+			return s.URL(), func(string) *redistest.Server { return s.Master(t) }
+		},
+		"cluster": func(t *testing.T) (string, func(string) *redistest.Server) {
+			c := redistest.StartCluster(t)
+			return c.URL(), func(key string) *redistest.Server { return c.MasterOf(t, key) }
+		},
+	} {
+		for how, does := range map[string]struct{ fault, heal func(*redistest.Server) }{
+			"killed": {(*redistest.Server).Kill, func(s *redistest.Server) {
+				if err := s.Restart(); err != nil {
+					t.Error(err)
+				}
+			}},
+			"frozen": {(*redistest.Server).Stop, (*redistest.Server).Continue},
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				url, master := start(t)
+				l := startLoad(t, url, lease)
+				l.goesOn()
+				old := master(turnKey(l.keys[0]))
+				from := time.Since(l.began)
+				does.fault(old)
+				l.goesOn()
+				took := time.Since(l.began) - from
+				if master(turnKey(l.keys[0])) == old {
+					t.Error("the master was not replaced")
+				}
+				does.heal(old)
+				l.goesOn()
+				l.goesOn()
+				to := time.Since(l.began) + lease // whoever held in the fault ends within a lease
+				<-time.After(lease)
+				l.goesOn()
+				l.end(from, to)
+				t.Logf("every key was taken again after %s", took)
+			})
+		}
+	}
+}
