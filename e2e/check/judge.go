@@ -119,6 +119,7 @@ func (v Verdict) Err() error {
 	return errors.Join(errs...)
 }
 
+// String is the account with its chat.
 func (b Violation) String() string {
 	if b.Chat == "" {
 		return b.Account
