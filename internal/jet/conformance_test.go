@@ -1,7 +1,6 @@
 package jet_test
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -73,7 +72,5 @@ func dial(t testing.TB, url string) *jet.Conn {
 	t.Cleanup(c.Close)
 	return c
 }
-
-func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
