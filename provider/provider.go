@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -50,6 +51,14 @@ type Answerer interface {
 	// Answer is the JSON to answer body with, now that all its records are stored;
 	// nil for none. Nothing may depend on the platform acting on it.
 	Answer(body []byte) []byte
+}
+
+// Handshaker is implemented by a Receiver whose platform verifies the webhook's
+// address with a GET.
+type Handshaker interface {
+	// Handshake is the text to answer with. An error means 403, and its text is not
+	// told.
+	Handshake(query url.Values) (answer string, err error)
 }
 
 // Sender sends to a platform. Safe for concurrent use.
