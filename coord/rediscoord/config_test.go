@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/botmesh-go/botmesh/coord/rediscoord"
@@ -63,6 +64,45 @@ func TestDialRefuses(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: got %q, want %q in it and no password", address, err, want)
+		}
+	}
+}
+
+// Dial tells the kinds of addresses apart, and reads all that they say.
+func TestDialKinds(t *testing.T) {
+	t.Parallel()
+	dial := func(address string) redis.UniversalClient {
+		client, err := rediscoord.Dial(t.Context(), address)
+		if err != nil {
+			t.Fatalf("%s: %v", address, err)
+		}
+		t.Cleanup(func() { client.Close() })
+		return client
+	}
+	cluster := dial("rediss+cluster://me:p%40ss@127.0.0.1:1,[::1]:2,localhost").(*redis.ClusterClient).Options()
+	if diff := cmp.Diff([]string{"127.0.0.1:1", "[::1]:2", "localhost:6379"}, cluster.Addrs); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+	if cluster.Username != "me" || cluster.Password != "p@ss" || cluster.TLSConfig == nil || !cluster.ContextTimeoutEnabled {
+		t.Errorf("got user %q, TLS %t, ContextTimeoutEnabled %t", cluster.Username, cluster.TLSConfig != nil, cluster.ContextTimeoutEnabled)
+	}
+	master := dial("redis+sentinel://:pw@127.0.0.1:1,127.0.0.1:2/main/3?sentinel_password=other").(*redis.Client).Options()
+	if master.Password != "pw" || master.DB != 3 || master.MaxRetries != 0 || !master.ContextTimeoutEnabled || master.TLSConfig != nil {
+		t.Errorf("got password %q, DB %d, MaxRetries %d, ContextTimeoutEnabled %t", master.Password, master.DB, master.MaxRetries, master.ContextTimeoutEnabled)
+	}
+}
+
+// A server of another kind than the address says is refused by name.
+func TestDialOtherKind(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	sentinels := redistest.StartSentinels(t)
+	for address, want := range map[string]string{
+		cluster.Servers[0].URL():     "redis+cluster://",
+		sentinels.Sentinels[0].URL(): "redis+sentinel://",
+	} {
+		if _, err := rediscoord.Dial(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q in it", address, err, want)
 		}
 	}
 }

@@ -1,8 +1,14 @@
 package rediscoord_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/coord/coordtest"
@@ -10,31 +16,59 @@ import (
 	"github.com/botmesh-go/botmesh/internal/redistest"
 )
 
-// SPEC: T1 T5 T6 T9 T10 T11 T12 T14 T15 D4. DESIGN N4 N10.
+const conformanceLease = time.Second
+
+// SPEC: T1 T5 T6 T9 T10 T11 T12 T14 T15 D4 L3 L4 L6 L7. DESIGN N4 N10.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	coordtest.Run(t, func(t *testing.T) coordtest.Fleet {
-		const lease = time.Second
 		server := redistest.Start(t)
-		look := server.Client(t)
-		return coordtest.Fleet{
-			Lease: lease,
-			Join: func(t testing.TB, cfg coord.Config) coord.Coordinator {
-				return join(t, rediscoord.Config{
-					Client: dial(t, server), Prefix: "test", Replica: cfg.Replica, TurnWait: cfg.TurnWait, Lease: lease,
-				})
-			},
-			Crash: func(c coord.Coordinator) { c.(*rediscoord.Coordinator).Crash() },
-			Forget: func(t testing.TB) {
-				if err := look.FlushAll(t.Context()).Err(); err != nil {
-					t.Fatal(err)
-				}
-			},
-			Evict: func(t testing.TB, key string) {
-				if err := look.Del(t.Context(), "test:{"+key+"}:turn").Err(); err != nil {
-					t.Fatal(err)
-				}
-			},
-		}
+		return fleet(server.URL(), "test")
 	})
+}
+
+// SPEC: T13.
+func TestConformanceCluster(t *testing.T) { // not beside other tests: it takes all of the machine
+	cluster := redistest.StartCluster(t)
+	var n atomic.Int32
+	coordtest.Run(t, func(t *testing.T) coordtest.Fleet {
+		return fleet(cluster.URL(), fmt.Sprint("test-", n.Add(1)))
+	})
+}
+
+// fleet are replicas that share a prefix.
+func fleet(url, prefix string) coordtest.Fleet {
+	return coordtest.Fleet{
+		Lease: conformanceLease,
+		Join: func(t testing.TB, cfg coord.Config) coord.Coordinator {
+			return join(t, rediscoord.Config{
+				Client: dialURL(t, url), Prefix: prefix, Replica: cfg.Replica, TurnWait: cfg.TurnWait, Lease: conformanceLease,
+			})
+		},
+		Crash:  func(c coord.Coordinator) { c.(*rediscoord.Coordinator).Crash() },
+		Forget: func(t testing.TB) { forget(t, dialURL(t, url), prefix+":*") },
+		Evict:  func(t testing.TB, key string) { forget(t, dialURL(t, url), prefix+":{"+key+"}:turn") },
+	}
+}
+
+// forget removes all keys that a pattern matches, on every server.
+func forget(t testing.TB, client redis.UniversalClient, pattern string) {
+	t.Helper()
+	wipe := func(ctx context.Context, node *redis.Client) error {
+		keys, err := node.Keys(ctx, pattern).Result()
+		for _, key := range keys {
+			err = errors.Join(err, node.Del(ctx, key).Err())
+		}
+		return err
+	}
+	var err error
+	switch c := client.(type) {
+	case *redis.ClusterClient:
+		err = c.ForEachMaster(t.Context(), wipe)
+	case *redis.Client:
+		err = wipe(t.Context(), c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -40,7 +40,7 @@ func (c Config) check() error {
 	p.atLeast("drain", c.Drain, 100*time.Millisecond)
 
 	p.schemes("nats_url", c.NATS.URL, "nats", "tls", "ws", "wss")
-	p.schemes("redis_url", c.Redis.URL, "redis", "rediss", "redis+cluster", "redis+sentinel")
+	p.schemes("redis_url", c.Redis.URL, "redis", "rediss", "redis+cluster", "redis+sentinel", "rediss+cluster", "rediss+sentinel")
 	p.schemes("telegram_api_url", c.Telegram.APIURL, "http", "https")
 	p.store(c.Store)
 	p.address("listen", c.Listen)
