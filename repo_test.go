@@ -79,8 +79,9 @@ var house = map[string][]string{
 	"internal/ingressd": {"ingress", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "journal", "outbox", "provider/..."},
 	"internal/workerd": {"admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
 		"internal/program", "journal", "outbox", "provider/..."},
-	"internal/replay": {"checkpoint", "journal"},
-	"cmd/...":         {"..."},
+	"internal/replay":  {"checkpoint", "journal"},
+	"internal/sim/...": {"..."},
+	"cmd/...":          {"..."},
 
 	// Tests, measurements and what is there to be copied.
 	"internal/natsd":     {},

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/journal"
+)
+
+// chatKey is the i-th chat.
+func chatKey(i int) botmesh.ChatKey {
+	return botmesh.ChatKey{Provider: []string{resends, holds, knows, resends}[i], Chat: fmt.Sprint("c", i)}
+}
+
+// post lets the users of all chats write.
+func (s *sim) post() {
+	var users sync.WaitGroup
+	for i := range s.weather.chats {
+		users.Go(func() { s.user(chatKey(i), rand.New(rand.NewPCG(s.seed, uint64(100+i)))) })
+	}
+	go func() {
+		defer close(s.ingress.done)
+		users.Wait()
+	}()
+}
+
+// user writes to the bot, as a platform tells the ingress: a webhook without success
+// is repeated, and some come twice all the same, soon or past the journal's window.
+func (s *sim) user(chat botmesh.ChatKey, rng *rand.Rand) {
+	var said []botmesh.Record
+	silent := rng.IntN(s.weather.records)
+	for j := range s.weather.records {
+		wait := []time.Duration{0, 0, time.Second, 4 * time.Second, window + time.Second}[rng.IntN(5)]
+		if j == silent {
+			wait += s.weather.idle
+		}
+		if !s.wait(wait + time.Duration(rng.Int64N(int64(time.Second)))) {
+			return
+		}
+		r := botmesh.Record{Type: botmesh.TypeMessage, ID: fmt.Sprint(chat.Chat, ".", j), Chat: chat, Message: botmesh.Message{Text: newOrder(rng)}}
+		if rng.IntN(6) == 0 {
+			r.Type = botmesh.TypeEvent
+		}
+		said = append(said, r)
+		s.webhook(r)
+		if rng.IntN(4) == 0 {
+			s.webhook(said[rng.IntN(len(said))])
+		}
+	}
+}
+
+func newOrder(rng *rand.Rand) string {
+	o := order{Sends: rng.IntN(3), Keep: rng.IntN(3) == 0, End: rng.IntN(8) == 0, Slow: time.Duration(rng.IntN(1500)) * time.Millisecond}
+	if rng.IntN(3) == 0 {
+		o.Eager = 1 + rng.IntN(2)
+	}
+	switch rng.IntN(12) {
+	case 0:
+		o.Fail = 1
+	case 1:
+		o.Fail = tries // set aside
+	case 2:
+		o.Slow += lease + 3*time.Second
+	case 3:
+		if rng.IntN(4) == 0 {
+			o.Slow = 3 * settle // cut off, each time
+		}
+	case 4:
+		o.Kill = rng.IntN(6) == 0
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// webhook journals a record, again and again until it has success.
+func (s *sim) webhook(r botmesh.Record) {
+	p, err := journal.NewPublisher(journal.Config{Bot: bot, Inbox: line{s.ingress, inbox}})
+	if err != nil {
+		s.t.Error(err)
+	}
+	for s.ingress.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(s.ingress.ctx, 1500*time.Millisecond)
+		_, err := p.Publish(ctx, r)
+		cancel()
+		if err == nil || !s.wait(time.Second) {
+			return
+		}
+	}
+}
+
+func (s *sim) wait(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.ingress.ctx.Done():
+		return false
+	}
+}
