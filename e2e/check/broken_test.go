@@ -221,6 +221,11 @@ var broken = map[string]struct {
 	"a chat has many keys": {"I8", "more than 2 keys", func(s *story, _ *told) {
 		s.Redis = append(s.Redis, s.Redis[0], s.Redis[0])
 	}},
+	"the keys of no chat are many": {"I8", "more than 64 keys of no chat", func(s *story, _ *told) {
+		for range 65 {
+			s.Redis = append(s.Redis, RedisKey{Key: "botmesh:demo:{other}", TTL: time.Hour})
+		}
+	}},
 	"a process grew": {"I8", "goroutines of w1.1", func(s *story, _ *told) {
 		s.Usage = []Usage{{Process: "w1.1", What: "goroutines", After: 900, Limit: 100}}
 	}},

@@ -62,10 +62,11 @@ func (w *world) nudges() {
 	}
 }
 
-// The bounds of what Redis keeps of an idle chat.
+// The bounds of what Redis keeps: of an idle chat, and of none.
 const (
 	keysPerChat  = 2
 	fieldsPerKey = 16
+	otherKeys    = 64
 )
 
 // bounds checks I8.
@@ -73,18 +74,20 @@ func (w *world) bounds() {
 	keys := map[string]int{}
 	for _, k := range w.Redis {
 		_, chat, _ := strings.Cut(k.Key, "{")
-		chat, _, ok := strings.Cut(chat, "}")
-		if !ok || w.chats[chat] == nil {
+		chat, _, _ = strings.Cut(chat, "}")
+		if w.chats[chat] == nil {
 			chat = ""
-		} else {
-			keys[chat]++
 		}
+		keys[chat]++
 		switch {
+		case chat == "" && keys[chat] == otherKeys+1:
+			w.violate("I8", "", "more than %d keys of no chat are in Redis, %s too", otherKeys, k.Key)
+		case chat == "":
 		case k.TTL <= 0:
 			w.violate("I8", chat, "the key %s stays in Redis for good", k.Key)
-		case chat != "" && k.Fields > fieldsPerKey:
+		case k.Fields > fieldsPerKey:
 			w.violate("I8", chat, "the key %s of an idle chat holds %d fields, want at most %d", k.Key, k.Fields, fieldsPerKey)
-		case chat != "" && keys[chat] == keysPerChat+1:
+		case keys[chat] == keysPerChat+1:
 			w.violate("I8", chat, "an idle chat has more than %d keys in Redis, %s too", keysPerChat, k.Key)
 		}
 	}

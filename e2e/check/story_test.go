@@ -55,7 +55,10 @@ type owed struct {
 func newStory(t *testing.T) *story {
 	s := &story{t: t, began: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), n: map[string]uint64{}, chats: map[string]*told{}}
 	s.Bot, s.Lease, s.IdleWithin = "demo", 3*time.Second, 100*time.Millisecond
-	s.Redis = []RedisKey{{Key: "botmesh:demo:{telegram.1}:turn", TTL: time.Hour, Fields: 5}}
+	s.Redis = []RedisKey{
+		{Key: "botmesh:demo:{telegram.1}:turn", TTL: time.Hour, Fields: 5},
+		{Key: "botmesh:demo:layout"}, // stays for good, as it should
+	}
 	return s
 }
 
