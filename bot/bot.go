@@ -41,8 +41,13 @@ type command struct {
 	flow    flow.Definition
 }
 
-// cancel is the command that every bot has.
-const cancel = "/cancel"
+// The commands that are the bot's own. Every bot has the first; the others are
+// there when a flow has what they are for, and help may also be the author's.
+const (
+	cancel = "/cancel"
+	back   = "/back"
+	help   = "/help"
+)
 
 // New makes a bot that knows nothing but /cancel. What is wrong with what is
 // registered is told by Validate.
@@ -103,14 +108,34 @@ func (b *Bot) Texts(t Texts) *Bot {
 	return b
 }
 
-// Commands are the usages of all commands, in the order they were registered,
-// /cancel last.
-func (b *Bot) Commands() []string { return append(slices.Clone(b.usages), cancel) }
+// Commands are the usages of all commands, in the order they were registered, the
+// bot's own last.
+func (b *Bot) Commands() []string {
+	all := slices.Clone(b.usages)
+	if b.helps() && b.commands[help] == nil {
+		all = append(all, help)
+	}
+	if b.goesBack() {
+		all = append(all, back)
+	}
+	return append(all, cancel)
+}
+
+func (b *Bot) goesBack() bool { return b.any(flow.Definition.GoesBack) }
+
+func (b *Bot) helps() bool { return b.any(flow.Definition.Helps) }
+
+func (b *Bot) any(has func(flow.Definition) bool) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(b.flows)), has)
+}
 
 // Validate returns everything that is wrong with the bot and its flows, joined.
 // Turn may be called only if it returns nil.
 func (b *Bot) Validate() error {
 	faults := slices.Clone(b.faults)
+	if b.goesBack() && b.commands[back] != nil {
+		faults = append(faults, fmt.Errorf("bot: command %q is the bot's own: a flow has flow.Back", back))
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.flows)) {
 		faults = append(faults, b.flows[name].Validate())
 	}

@@ -15,5 +15,5 @@ type Context struct {
 // fallback.
 func (c *Context) Args() string { return c.args }
 
-// Commands are the usages of all commands of the bot, /cancel last.
+// Commands are the usages of all commands of the bot, its own last.
 func (c *Context) Commands() []string { return c.bot.Commands() }

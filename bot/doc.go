@@ -20,7 +20,8 @@
 //     waits for an answer; the question stays open. An unknown one is told so.
 //   - A flow's trigger begins it. While it waits, its own trigger begins it anew,
 //     and the trigger of another is refused until it has ended.
-//   - /cancel ends the flow that waits.
+//   - /cancel ends the flow that waits. /back asks the question before, if a flow has
+//     [flow.Back]; /help helps with the question, if a step has [flow.Help].
 //   - Anything else is the answer to the open question if there is one, a trigger
 //     if it is the word of one, and else is for the fallback.
 //

@@ -22,6 +22,12 @@ type Texts struct {
 	// Expired answers a button whose question is no longer open. Default: "that
 	// button is no longer in use".
 	Expired string
+	// NothingBefore answers /back when there is no question to go back to. Default:
+	// "there is no question before this one".
+	NothingBefore string
+	// Help answers /help when the open question has no help of its own and the
+	// command is not registered. Default: "{commands}", one a line.
+	Help string
 }
 
 func (t Texts) withDefaults() Texts {
@@ -32,6 +38,8 @@ func (t Texts) withDefaults() Texts {
 		NothingToCancel: cmp.Or(t.NothingToCancel, "nothing to cancel"),
 		Busy:            cmp.Or(t.Busy, "please finish {flow} first, or /cancel"),
 		Expired:         cmp.Or(t.Expired, "that button is no longer in use"),
+		NothingBefore:   cmp.Or(t.NothingBefore, "there is no question before this one"),
+		Help:            cmp.Or(t.Help, "{commands}"),
 	}
 }
 

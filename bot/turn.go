@@ -82,14 +82,26 @@ func (t *turn) route() error {
 }
 
 func (t *turn) command(name, args string) error {
-	known := t.bot.commands[strings.ToLower(name)]
+	lower := strings.ToLower(name)
+	known := t.bot.commands[lower]
 	switch {
-	case strings.EqualFold(name, cancel):
+	case lower == cancel:
 		return t.cancel()
+	case lower == back && t.bot.goesBack():
+		return t.back()
+	case lower == help && t.bot.helps():
+		if text := t.help(); text != "" {
+			return t.askAgain(text)
+		}
+		if known == nil {
+			t.Say(fill(t.bot.texts.Help, "commands", strings.Join(t.bot.Commands(), "\n")))
+			return nil
+		}
 	case known == nil:
 		t.Say(fill(t.bot.texts.Unknown, "command", name))
 		return nil
-	case known.flow != nil:
+	}
+	if known.flow != nil {
 		return t.start(known.flow)
 	}
 	err := t.handle(known.handler, args)
@@ -147,14 +159,40 @@ func (t *turn) cancel() error {
 
 // expired answers a button of an earlier question, and asks the open one again.
 func (t *turn) expired() error {
-	p := t.chat.Position
-	if p == nil {
+	if t.chat.Position == nil {
 		t.Say(t.bot.texts.Expired)
 		return nil
 	}
-	return t.move(func(f flow.Definition) (*flow.Position, error) {
-		return f.AskAgain(t.Turn, *p, t.bot.texts.Expired)
-	})
+	return t.askAgain(t.bot.texts.Expired)
+}
+
+// back asks the question before the open one.
+func (t *turn) back() error {
+	p := t.chat.Position
+	if p == nil {
+		t.Say(t.bot.texts.NothingBefore)
+		return nil
+	}
+	err := t.move(func(f flow.Definition) (*flow.Position, error) { return f.Back(t.Turn, *p) })
+	if errors.Is(err, flow.ErrFirst) {
+		return t.askAgain(t.bot.texts.NothingBefore)
+	}
+	return err
+}
+
+// help is what helps with the open question, empty if nothing does.
+func (t *turn) help() string {
+	p := t.chat.Position
+	if p == nil || t.bot.flows[p.Flow] == nil {
+		return ""
+	}
+	return t.bot.flows[p.Flow].Help(*p)
+}
+
+// askAgain repeats the open question after a hint.
+func (t *turn) askAgain(hint string) error {
+	p := *t.chat.Position
+	return t.move(func(f flow.Definition) (*flow.Position, error) { return f.AskAgain(t.Turn, p, hint) })
 }
 
 // move lets the flow that waits go on.

@@ -3,6 +3,7 @@ package flow
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/botmesh-go/botmesh"
@@ -16,7 +17,7 @@ import (
 type Question[T any] interface {
 	// Parse reads an answer. A pressed button is in m.Payload, as Buttons gave it,
 	// and m.Text is empty. The error's text is what the user is told, in front of
-	// the question, which is then asked again.
+	// the question, which is then asked again; a [More] is no error of the user's.
 	Parse(m botmesh.Message) (T, error)
 	// Spec is the kind of answer, with the values of a choice: "int",
 	// "choice(l|m|s)". It tells a later build whether an answer to this question
@@ -31,47 +32,55 @@ type Question[T any] interface {
 // 64, of which the flow needs some to tell old buttons from new ones.
 const MaxPayload = 48
 
+// More is what Parse returns for a part of an answer, such as the first of several
+// choices: the question is asked again with these buttons, whose payloads carry
+// what is known so far. It costs no try.
+type More struct{ Buttons [][]botmesh.Button }
+
+func (*More) Error() string { return "the answer goes on" }
+
 // Prompt is the text of a question: fixed, or made from the state.
 type Prompt[S any] interface {
 	string | func(S) string
 }
 
-// StepOption sets something of one step.
-type StepOption interface{ apply(*stepOptions) }
-
-type stepOptions struct {
-	to   []string
-	hint string
+// body is what a step does. Where the conversation goes on is what its methods
+// return; if that is to wait, they have asked a question, and p is where it stands.
+type body[S any] interface {
+	// enter begins the step at p, which has nothing of it but the state.
+	enter(c *C[S], p *Position) (Next, error)
+	// answer takes a reply to the question that is open at p.
+	answer(c *C[S], p *Position, m botmesh.Message) (Next, error)
+	// again asks the question that is open at p once more, with a hint.
+	again(c *C[S], p *Position, hint string) (Next, error)
 }
 
-type stepOptionFunc func(*stepOptions)
-
-func (f stepOptionFunc) apply(o *stepOptions) { f(o) }
-
-// To declares where the step's handler may go. That each is a step of the flow is
-// checked when the bot starts, instead of when a user gets there.
-func To[S any](steps ...Step[S]) StepOption {
-	return stepOptionFunc(func(o *stepOptions) {
-		for _, s := range steps {
-			o.to = append(o.to, string(s))
-		}
-	})
-}
-
-// Hint replaces what the user is told after an answer that is not understood.
-func Hint(text string) StepOption {
-	return stepOptionFunc(func(o *stepOptions) { o.hint = text })
-}
-
-// step is one question with its types erased down to the flow's state.
+// step is a step with its types erased down to the flow's state.
 type step[S any] struct {
 	stepOptions
-	id      string
-	wait    string
-	prompt  func(S) string
-	buttons [][]botmesh.Button
-	// answer runs the handler, or returns a hint for the user who was not understood.
-	answer func(c *C[S], m botmesh.Message) (next Next, hint error)
+	id   string
+	wait string // what it waits for, in the flow's fingerprint
+	body body[S]
+}
+
+// add makes a step part of the flow.
+func (f *Flow[S]) add(id Step[S], wait string, opts []StepOption, body func(*stepOptions) body[S]) {
+	if f.steps[string(id)] != nil {
+		f.fault("step %q is added twice", id)
+		return
+	}
+	if id == "" {
+		f.fault("a step has no name")
+	}
+	s := &step[S]{id: string(id), wait: wait}
+	for _, opt := range opts {
+		opt.applyStep(&s.stepOptions)
+	}
+	s.body = body(&s.stepOptions)
+	if len(f.steps) == 0 {
+		f.first = s.id
+	}
+	f.steps[s.id] = s
 }
 
 // Ask adds a step: a question, and what is done with its answer. The handler gets
@@ -80,48 +89,90 @@ type step[S any] struct {
 // A handler may run several times for one answer, until a run ends well. It must
 // not keep c, and must return soon after c.Context() ends.
 func Ask[S, T any, P Prompt[S]](f *Flow[S], id Step[S], q Question[T], prompt P, handler func(c *C[S], answer T) Next, opts ...StepOption) {
-	if f.steps[string(id)] != nil {
-		f.fault("step %q is added twice", id)
-		return
-	}
-	if id == "" {
-		f.fault("a step has no name")
-	}
 	if text, ok := any(prompt).(string); ok && text == "" {
 		f.fault("step %q has no prompt", id)
 	}
-	if v, ok := q.(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			f.fault("step %q: %w", id, err)
+	if err := checkQuestion(q); err != nil {
+		f.fault("step %q: %w", id, err)
+	}
+	f.add(id, fingerprint(string(id), q.Spec()), opts, func(o *stepOptions) body[S] {
+		return &question[S]{
+			id:      string(id),
+			spec:    q.Spec(),
+			options: o,
+			prompt:  promptFunc[S](prompt),
+			buttons: q.Buttons(),
+			hear: func(c *C[S], m botmesh.Message) (Next, error) {
+				answer, err := q.Parse(m)
+				if err != nil {
+					return Next{}, err
+				}
+				return handler(c, answer), nil
+			},
 		}
+	})
+}
+
+// checkQuestion says what is wrong with a question.
+func checkQuestion[T any](q Question[T]) error {
+	var errs []error
+	if v, ok := q.(interface{ Validate() error }); ok {
+		errs = append(errs, v.Validate())
 	}
-	s := &step[S]{
-		id:      string(id),
-		wait:    fingerprint(string(id), q.Spec()),
-		prompt:  promptFunc[S](prompt),
-		buttons: q.Buttons(),
-		answer: func(c *C[S], m botmesh.Message) (Next, error) {
-			answer, err := q.Parse(m)
-			if err != nil {
-				return Next{}, err
-			}
-			return handler(c, answer), nil
-		},
-	}
-	for _, opt := range opts {
-		opt.apply(&s.stepOptions)
-	}
-	for _, row := range s.buttons {
+	for _, row := range q.Buttons() {
 		for _, b := range row {
 			if len(b.Payload) > MaxPayload {
-				f.fault("step %q: button %q carries %d bytes, want at most %d", id, b.Label, len(b.Payload), MaxPayload)
+				errs = append(errs, fmt.Errorf("button %q carries %d bytes, want at most %d", b.Label, len(b.Payload), MaxPayload))
 			}
 		}
 	}
-	if len(f.steps) == 0 {
-		f.first = s.id
+	return errors.Join(errs...)
+}
+
+// question is the body of a step that asks one.
+type question[S any] struct {
+	id, spec string
+	options  *stepOptions
+	prompt   func(S) string
+	buttons  [][]botmesh.Button
+	// hear runs the handler, or returns a hint for the user who was not understood.
+	hear func(c *C[S], m botmesh.Message) (next Next, hint error)
+}
+
+func (q *question[S]) enter(c *C[S], p *Position) (Next, error) { return q.again(c, p, "") }
+
+func (q *question[S]) answer(c *C[S], p *Position, m botmesh.Message) (Next, error) {
+	asked := p.Wait == fingerprint(p.Step, q.spec)
+	next, notUnderstood := q.hear(c, m)
+	var more *More
+	switch {
+	case notUnderstood == nil:
+		return next, nil
+	case errors.As(notUnderstood, &more):
+		return q.ask(c, p, "", more.Buttons)
+	case !asked: // by an earlier build: the user has not seen this question yet
+		p.Asked = c.run.Record.Seq
+		return q.again(c, p, "")
 	}
-	f.steps[s.id] = s
+	return c.Reject(q.options.hintOr(notUnderstood)), nil
+}
+
+func (q *question[S]) again(c *C[S], p *Position, hint string) (Next, error) {
+	return q.ask(c, p, hint, q.buttons)
+}
+
+func (q *question[S]) ask(c *C[S], p *Position, hint string, buttons [][]botmesh.Button) (Next, error) {
+	p.Wait = fingerprint(q.id, q.spec)
+	c.ask(q.prompt(c.State), hint, buttons, p.Asked)
+	return waits, nil
+}
+
+// ask sends a question, in one message with a hint if there is one.
+func (t *Turn) ask(text, hint string, buttons [][]botmesh.Button, asked uint64) {
+	if hint != "" {
+		text = hint + "\n" + text
+	}
+	t.Send(botmesh.Send{Text: text, Buttons: markButtons(buttons, asked)})
 }
 
 func promptFunc[S any](prompt any) func(S) string {

@@ -23,8 +23,14 @@ type Definition interface {
 	Name() string
 	// Triggers are the commands and words that begin the flow.
 	Triggers() []string
+	// Steps are the names of the flow's steps, in alphabetical order.
+	Steps() []string
 	// Validate returns everything that is wrong with the flow, joined.
 	Validate() error
+	// GoesBack reports whether the flow, or one that it calls, has [Back].
+	GoesBack() bool
+	// Helps reports whether a step, of the flow or of one that it calls, has [Help].
+	Helps() bool
 
 	// Start begins the flow and asks its first question.
 	Start(t *Turn) (*Position, error)
@@ -33,10 +39,18 @@ type Definition interface {
 	Answer(t *Turn, p Position) (*Position, error)
 	// AskAgain repeats the open question after a hint, which may be empty.
 	AskAgain(t *Turn, p Position, hint string) (*Position, error)
+	// Back asks the question before the open one. The error is [ErrFirst] if there
+	// is none to go back to.
+	Back(t *Turn, p Position) (*Position, error)
 	// Cancel ends the flow, unless its OnCancel decides otherwise.
 	Cancel(t *Turn, p Position) (*Position, error)
+	// Help is what helps with the open question, empty if nothing does.
+	Help(p Position) string
 
-	sealed()
+	// walk visits the flow and those that it calls, each once.
+	walk(seen map[Definition]bool, visit func(d Definition))
+	own() []error
+	has() (back, help bool)
 }
 
 var _ Definition = (*Flow[struct{}])(nil)
@@ -45,49 +59,39 @@ var _ Definition = (*Flow[struct{}])(nil)
 //
 //	const Size flow.Step[Order] = "size"
 //
-// The name is stored, so it must not change while a chat waits at the step.
+// The name is stored: a chat that waits there goes on only in a build that has the
+// step, or one that [Was] it.
 type Step[S any] string
 
 // Flow is a conversation whose state is S, a struct. It is built by one
 // goroutine, and then safe for concurrent use.
 type Flow[S any] struct {
-	name     string
-	triggers []string
-	steps    map[string]*step[S]
-	first    string
-	cancel   func(*C[S]) Next
-	schema   string
-	faults   []error
-	shape    func() string
+	options
+	name   string
+	steps  map[string]*step[S]
+	calls  []Definition
+	first  string
+	cancel func(*C[S]) Next
+	giveUp func(*C[S], Step[S]) Next
+	schema string
+	faults []error
+	shape  func() string
 }
 
-// Option sets something of a whole flow.
-type Option interface{ apply(*options) }
-
-type options struct{ triggers []string }
-
-type optionFunc func(*options)
-
-func (f optionFunc) apply(o *options) { f(o) }
-
-// Trigger begins the flow when a user writes one of words. A command ("/order")
-// begins it anew even while it waits; another word, in whatever case, only in a
-// chat where no flow waits.
-func Trigger(words ...string) Option {
-	return optionFunc(func(o *options) { o.triggers = append(o.triggers, words...) })
-}
-
-// New makes a flow without steps; [Ask] adds them, and the first one added is
-// where it begins, with a zero S. What is wrong with it is told by Validate.
+// New makes a flow without steps; [Ask], [Script] and [Call] add them, and the first
+// one added is where it begins, with a zero S. What is wrong with it is told by
+// Validate.
 func New[S any](name string, opts ...Option) *Flow[S] {
-	var o options
+	f := &Flow[S]{name: name, steps: map[string]*step[S]{}}
 	for _, opt := range opts {
-		opt.apply(&o)
+		opt.apply(&f.options)
 	}
-	f := &Flow[S]{name: name, triggers: o.triggers, steps: map[string]*step[S]{}}
 	f.shape = sync.OnceValue(f.fingerprint)
 	if !botmesh.ValidName(name) {
 		f.fault("the name does not match [a-z0-9-]{1,32}")
+	}
+	if f.back < 0 || f.back > MaxBack {
+		f.fault("goes back %d questions, want 0 to %d", f.back, MaxBack)
 	}
 	t := reflect.TypeFor[S]()
 	if t.Kind() != reflect.Struct {
@@ -103,11 +107,23 @@ func New[S any](name string, opts ...Option) *Flow[S] {
 // OnCancel decides what a user's wish to cancel does: End ends the flow, Goto
 // goes on elsewhere, Reject keeps the question open. Without it the flow ends. A
 // bot says that the flow was cancelled if the handler says nothing.
+//
+// Of flows that call each other the innermost is asked first; when it ends, so does
+// its caller, unless the OnCancel of that one decides otherwise.
 func (f *Flow[S]) OnCancel(handler func(c *C[S]) Next) {
 	if f.cancel != nil {
 		f.fault("OnCancel is set twice")
 	}
 	f.cancel = handler
+}
+
+// OnGiveUp decides how to go on when a question of step at has had as many bad
+// answers as its [Tries] allow. Reject asks it again.
+func (f *Flow[S]) OnGiveUp(handler func(c *C[S], at Step[S]) Next) {
+	if f.giveUp != nil {
+		f.fault("OnGiveUp is set twice")
+	}
+	f.giveUp = handler
 }
 
 // Name is the flow's name.
@@ -116,33 +132,86 @@ func (f *Flow[S]) Name() string { return f.name }
 // Triggers are the commands and words that begin the flow.
 func (f *Flow[S]) Triggers() []string { return slices.Clone(f.triggers) }
 
-// Validate returns everything that is wrong with the flow, joined.
+// Steps are the names of the flow's steps, in alphabetical order.
+func (f *Flow[S]) Steps() []string { return slices.Sorted(maps.Keys(f.steps)) }
+
+// Validate returns everything that is wrong with the flow and those that it calls,
+// joined.
 func (f *Flow[S]) Validate() error {
-	faults := slices.Clone(f.faults)
-	if len(f.steps) == 0 {
-		faults = append(faults, fmt.Errorf("flow %s: has no steps", f.name))
+	var all []error
+	f.walk(map[Definition]bool{}, func(d Definition) { all = append(all, d.own()...) })
+	return errors.Join(all...)
+}
+
+// GoesBack reports whether the flow, or one that it calls, has [Back].
+func (f *Flow[S]) GoesBack() (any bool) {
+	f.walk(map[Definition]bool{}, func(d Definition) { back, _ := d.has(); any = any || back })
+	return any
+}
+
+// Helps reports whether a step, of the flow or of one that it calls, has [Help].
+func (f *Flow[S]) Helps() (any bool) {
+	f.walk(map[Definition]bool{}, func(d Definition) { _, help := d.has(); any = any || help })
+	return any
+}
+
+func (f *Flow[S]) walk(seen map[Definition]bool, visit func(d Definition)) {
+	if seen[f] {
+		return
 	}
-	for _, id := range slices.Sorted(maps.Keys(f.steps)) {
-		for _, to := range f.steps[id].to {
+	seen[f] = true
+	visit(f)
+	for _, sub := range f.calls {
+		sub.walk(seen, visit)
+	}
+}
+
+func (f *Flow[S]) has() (back, help bool) {
+	for _, s := range f.steps {
+		help = help || s.help != ""
+	}
+	return f.back > 0, help
+}
+
+// own is what is wrong with the flow itself.
+func (f *Flow[S]) own() []error {
+	faults := slices.Clone(f.faults)
+	add := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("flow %s: "+format, append([]any{f.name}, args...)...))
+	}
+	if len(f.steps) == 0 {
+		add("has no steps")
+	}
+	was := map[string]bool{}
+	for _, id := range f.Steps() {
+		s := f.steps[id]
+		for _, to := range s.to {
 			if f.steps[to] == nil {
-				faults = append(faults, fmt.Errorf("flow %s: step %q goes to %q, which is not a step", f.name, id, to))
+				add("step %q goes to %q, which is not a step", id, to)
 			}
 		}
+		for _, old := range s.was {
+			if f.steps[old] != nil || was[old] {
+				add("step %q was %q, which is, or was, another step", id, old)
+			}
+			was[old] = true
+		}
+		if s.tries != 0 && f.giveUp == nil || s.tries < 0 {
+			add("step %q has %d tries, and OnGiveUp is set: %t", id, s.tries, f.giveUp != nil)
+		}
 	}
-	return errors.Join(faults...)
+	return faults
 }
 
 func (f *Flow[S]) fault(format string, args ...any) {
 	f.faults = append(f.faults, fmt.Errorf("flow %s: "+format, append([]any{f.name}, args...)...))
 }
 
-func (*Flow[S]) sealed() {}
-
 // fingerprint is that of the whole flow: name, state and every step with its ways
 // on. Wording, order and code are not in it.
 func (f *Flow[S]) fingerprint() string {
 	words := []string{f.name, f.schema}
-	for _, id := range slices.Sorted(maps.Keys(f.steps)) {
+	for _, id := range f.Steps() {
 		s := f.steps[id]
 		words = append(words, fingerprint(append([]string{s.wait}, slices.Sorted(slices.Values(s.to))...)...))
 	}

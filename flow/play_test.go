@@ -145,7 +145,7 @@ func TestHandlersThatFail(t *testing.T) {
 	for answer, want := range map[string]string{
 		"down":      `flow trip at step "to": broken`,
 		"forgotten": `flow trip at step "to": the handler returned no way on`,
-		"lost":      `flow trip: goto "no-such-step", which is not a step`,
+		"lost":      `flow trip at step "to": goto "no-such-step", which is not a step`,
 	} {
 		p, err := f.Answer(wrote(t, 2, answer), pos)
 		if p != nil || err == nil || err.Error() != want {

@@ -25,13 +25,38 @@ type Position struct {
 	Flow  string          `json:"flow"`
 	Step  string          `json:"step"`
 	State json.RawMessage `json:"state"`
+	// Heard and Done are the answers and results that a script step has so far; it
+	// runs again with them from the state, which is that of its beginning.
+	Heard []Heard                    `json:"heard,omitempty"`
+	Done  map[string]json.RawMessage `json:"done,omitempty"`
+	// In is where the flow stands that the step has called.
+	In *Position `json:"in,omitempty"`
 	// Asked is the sequence of the record that led to the question. It marks the
 	// question's buttons, so that those of an earlier question are told apart.
 	Asked uint64 `json:"asked,omitempty"`
+	// Tries counts the answers in a row that were not understood, or rejected.
+	Tries int `json:"tries,omitempty"`
 	// Wait and Shape are the fingerprints of the step and of the whole flow when
 	// the question was asked: by them a later build sees what has changed.
 	Wait  string `json:"wait"`
 	Shape string `json:"shape"`
+	// Trail are the positions of the questions before, for [Definition.Back].
+	Trail []Position `json:"trail,omitempty"`
+}
+
+// Heard is an answer within a script step.
+type Heard struct {
+	Ask   string          `json:"ask"`  // the question's name
+	Kind  string          `json:"kind"` // the fingerprint of its kind of answer
+	Value json.RawMessage `json:"value"`
+}
+
+// Open is the position of the flow whose question is open: p, or in what p called.
+func (p *Position) Open() *Position {
+	for p != nil && p.In != nil {
+		p = p.In
+	}
+	return p
 }
 
 // Chat is what is kept of one chat between its turns. Encoded, it is the State of
@@ -112,5 +137,5 @@ func (p *Position) Stale(r botmesh.Record) bool {
 		return false
 	}
 	asked, _, ok := unmark(r.Message.Payload)
-	return ok && (p == nil || p.Asked != asked)
+	return ok && (p == nil || p.Open().Asked != asked)
 }

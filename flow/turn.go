@@ -19,6 +19,10 @@ type Turn struct {
 	run    botmesh.Run
 	midway botmesh.Midway
 	sends  []botmesh.Send
+	doing  doing
+	depth  int // of flows that call each other
+	path   []string
+	muted  bool // a script runs again: what it says was said when it ran first
 }
 
 // NewTurn makes the turn of a run. It is for those who run bots; handlers are
@@ -63,7 +67,11 @@ func (t *Turn) Say(text string) { t.Send(botmesh.Send{Text: text}) }
 func (t *Turn) Sayf(format string, args ...any) { t.Say(fmt.Sprintf(format, args...)) }
 
 // Send sends a message when the run has ended well. Messages keep their order.
-func (t *Turn) Send(s botmesh.Send) { t.sends = append(t.sends, s) }
+func (t *Turn) Send(s botmesh.Send) {
+	if !t.muted {
+		t.sends = append(t.sends, s)
+	}
+}
 
 // SendNow sends a message at once ("one moment…"), before what was said with
 // Send. A repeated run skips as many SendNow calls as an earlier one committed,
@@ -74,8 +82,17 @@ func (t *Turn) SendNow(s botmesh.Send) error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
+	if t.muted {
+		return nil
+	}
 	return t.midway.SendNow(t.ctx, s)
 }
+
+// Path are the steps that the turn has entered so far, in order, each with its flow:
+// "order/item".
+func (t *Turn) Path() []string { return slices.Clone(t.path) }
+
+func (t *Turn) turn() *Turn { return t }
 
 // Sends are the messages said so far, in order, without those of SendNow.
 func (t *Turn) Sends() []botmesh.Send { return slices.Clone(t.sends) }

@@ -20,24 +20,49 @@ type Player struct {
 	chat  *chat
 	heard []botmesh.Send // said, and not looked at yet
 	last  botmesh.Send   // the last one looked at
+
+	repeated bool // each record is run twice
 }
 
 // Play begins a chat with b. At the test's end everything said must have been
 // looked at.
 func Play(t testing.TB, b Bot) *Player {
 	t.Helper()
-	if v, ok := b.(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			t.Fatalf("the bot is not valid:\n%v", err)
-		}
-	}
-	p := &Player{t: t, chat: &chat{bot: b}}
+	p := &Player{t: t, chat: &chat{}}
+	p.HandOver(b)
 	t.Cleanup(func() {
 		t.Helper()
 		if !t.Failed() && len(p.heard) > 0 {
 			t.Errorf("at the end: got %q, want it looked at", texts(p.heard))
 		}
 	})
+	return p
+}
+
+// HandOver gives the chat to another replica, on which b runs: a bot that was made
+// anew, so that nothing which handlers keep in memory comes along.
+func (p *Player) HandOver(b Bot) *Player {
+	p.t.Helper()
+	if v, ok := b.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			p.t.Fatalf("the bot is not valid:\n%v", err)
+		}
+	}
+	p.chat.bot = b
+	return p
+}
+
+// Redeploy gives the chat to another build of the bot, which must have the flow that
+// waits, if one does.
+func (p *Player) Redeploy(b Bot) *Player {
+	p.t.Helper()
+	p.HandOver(b)
+	if at := p.position(); at != nil {
+		r := botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: "~0:"}} // a button of no question that is open
+		if _, err := p.chat.run(p.t.Context(), p.chat.filled(r), 1, &midway{}); err != nil {
+			p.t.Fatalf("redeployed while flow %s waits at %q: %v", at.Flow, at.Step, err)
+		}
+	}
 	return p
 }
 
@@ -122,7 +147,17 @@ func (p *Player) commit(r botmesh.Record, try int, m *midway) {
 	if err != nil {
 		p.t.Fatalf("%s %q, try %d: got error %v, want none", r.Type, r.Message.Text, try, err)
 	}
+	if p.repeated {
+		if err := p.chat.repeat(p.t.Context(), r, try, m, o); err != nil {
+			p.t.Fatalf("%s %q, %v", r.Type, r.Message.Text, err)
+		}
+	}
 	p.heard = p.chat.commit(o, m)
+	if p.repeated {
+		if err := p.chat.askAgain(p.t.Context(), r, p.heard); err != nil {
+			p.t.Fatalf("%s %q, %v", r.Type, r.Message.Text, err)
+		}
+	}
 }
 
 // Bot looks at the next messages of the bot: exactly these texts, in this order.
@@ -162,17 +197,19 @@ func (p *Player) Silent() *Player {
 	return p
 }
 
-// State decodes the state of the flow that waits into a pointer to its struct.
+// State decodes the state of the flow whose question is open into a pointer to its
+// struct. In a script step it is the state that the step began with.
 func (p *Player) State(into any) *Player {
 	p.t.Helper()
 	at := p.position()
 	if at == nil {
 		p.t.Fatal("the state of the flow: got no flow that waits, want one")
 	}
-	d := json.NewDecoder(bytes.NewReader(at.State))
+	open := at.Open()
+	d := json.NewDecoder(bytes.NewReader(open.State))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		p.t.Fatalf("the state of flow %s: %v", at.Flow, err)
+		p.t.Fatalf("the state of flow %s: %v", open.Flow, err)
 	}
 	return p
 }

@@ -16,32 +16,52 @@ func Transcript(b Bot, lines ...string) string {
 	var out strings.Builder
 	c := &chat{bot: b}
 	for _, line := range lines {
-		r := message(line)
-		if label, ok := strings.CutPrefix(line, "! "); ok {
-			var err error
-			if r, err = c.tap(label); err != nil {
-				fmt.Fprintf(&out, "error: %v\n", err)
-				break
-			}
-			fmt.Fprintf(&out, "! %s\n", label)
+		ok := false
+		if label, tap := strings.CutPrefix(line, "! "); tap {
+			ok = c.press(context.Background(), &out, label)
 		} else {
-			fmt.Fprintf(&out, "> %s\n", line)
+			ok = c.write(context.Background(), &out, message(line), line)
 		}
-		m := &midway{}
-		o, err := c.run(context.Background(), c.journal(r), 1, m)
-		if err != nil {
-			fmt.Fprintf(&out, "error: %v\n", err)
+		if !ok {
 			break
-		}
-		for _, s := range c.commit(o, m) {
-			writeSend(&out, s)
 		}
 	}
 	return out.String()
 }
 
+// write plays what the user writes and writes it down. It reports whether that
+// went well.
+func (c *chat) write(ctx context.Context, out *strings.Builder, r botmesh.Record, text string) bool {
+	fmt.Fprintf(out, "> %s\n", indented(text))
+	return c.play(ctx, out, r)
+}
+
+// press plays the press of a button and writes it down.
+func (c *chat) press(ctx context.Context, out *strings.Builder, label string) bool {
+	r, err := c.tap(label)
+	if err != nil {
+		fmt.Fprintf(out, "error: %v\n", err)
+		return false
+	}
+	fmt.Fprintf(out, "! %s\n", label)
+	return c.play(ctx, out, r)
+}
+
+func (c *chat) play(ctx context.Context, out *strings.Builder, r botmesh.Record) bool {
+	m := &midway{}
+	o, err := c.run(ctx, c.journal(r), 1, m)
+	if err != nil {
+		fmt.Fprintf(out, "error: %v\n", err)
+		return false
+	}
+	for _, s := range c.commit(o, m) {
+		writeSend(out, s)
+	}
+	return true
+}
+
 func writeSend(out *strings.Builder, s botmesh.Send) {
-	out.WriteString("< " + strings.ReplaceAll(s.Text, "\n", "\n  "))
+	out.WriteString("< " + indented(s.Text))
 	for _, row := range s.Buttons {
 		for _, b := range row {
 			out.WriteString(" [" + b.Label + "]")
@@ -49,3 +69,6 @@ func writeSend(out *strings.Builder, s botmesh.Send) {
 	}
 	out.WriteString("\n")
 }
+
+// indented writes the lines of a text below each other.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }

@@ -1,0 +1,148 @@
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/flow"
+)
+
+// Bounds of a walk.
+const (
+	walks      = 200 // conversations
+	walkLength = 40  // records of each
+)
+
+// junk is what a user writes who does not read the question.
+var junk = []string{"", "?", "no idea", "-1", "0", "1", "7", "99999999999999999999", "yes", "no", "2026-12-24", "ana@example.com", "+49 30 123456", "12.50", strings.Repeat("long ", 200)}
+
+// Walk plays a flow at random: presses every button, writes answers that fit and
+// ones that do not, goes back and cancels, for some thousand records that are the
+// same each time. It fails the test, with the conversation that led there, at the
+// first error of a handler, way to a step that is not there, question without a
+// text, or turn after which the user has nothing to go on; and, at the end, for
+// steps that it never came to. Each record is run twice, as with [Player.Repeated].
+//
+// The answers are texts that the flow's questions take, so that the walk comes
+// through; buttons it finds by itself.
+func Walk(t testing.TB, f flow.Definition, answers ...string) {
+	t.Helper()
+	if err := f.Validate(); err != nil {
+		t.Fatalf("the flow is not valid:\n%v", err)
+	}
+	seen := map[string]bool{}
+	for n := range uint64(walks) {
+		w := &walk{chat: &chat{bot: alone{f, seen}}, rand: rand.New(rand.NewPCG(n, n)), answers: answers}
+		if err := w.play(t.Context()); err != nil {
+			t.Fatalf("walk %d: %v\nthe conversation:\n%s", n, err, w.told.String())
+		}
+	}
+	for _, step := range f.Steps() {
+		if !seen[f.Name()+"/"+step] {
+			t.Errorf("step %q: never reached in %d walks, with the answers %q", step, walks, answers)
+		}
+	}
+}
+
+// walk is one conversation at random.
+type walk struct {
+	chat    *chat
+	rand    *rand.Rand
+	answers []string
+	told    strings.Builder
+}
+
+func (w *walk) play(ctx context.Context) error {
+	for range walkLength {
+		r := w.choose()
+		fmt.Fprintf(&w.told, "> %s\n", indented(r.Message.Text+r.Message.Payload))
+		r = w.chat.journal(r)
+		m := &midway{}
+		o, err := w.chat.run(ctx, r, 1, m)
+		if err != nil {
+			return err
+		}
+		if err := w.chat.repeat(ctx, r, 1, m, o); err != nil {
+			return err
+		}
+		said := w.chat.commit(o, m)
+		for _, s := range said {
+			writeSend(&w.told, s)
+			if strings.TrimSpace(s.Text) == "" {
+				return errors.New("the bot said a message without a text")
+			}
+		}
+		if err := w.chat.askAgain(ctx, r, said); err != nil {
+			return err
+		}
+		at, err := flow.DecodeChat(w.chat.state)
+		if err != nil {
+			return err
+		}
+		if at.Position != nil && len(said) == 0 {
+			return fmt.Errorf("at step %q the flow waits, and has said nothing", at.Position.Step)
+		}
+	}
+	return nil
+}
+
+// choose is what the user does next.
+func (w *walk) choose() botmesh.Record {
+	switch n := w.rand.IntN(20); {
+	case n == 0:
+		return message("/cancel")
+	case n == 1:
+		return message("/back")
+	case n < 5:
+		return message(junk[w.rand.IntN(len(junk))])
+	case n < 12 && len(w.chat.buttons) > 0, len(w.answers) == 0 && len(w.chat.buttons) > 0:
+		b := w.chat.buttons[w.rand.IntN(len(w.chat.buttons))]
+		return botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: b.Payload}}
+	case len(w.answers) == 0:
+		return message(junk[w.rand.IntN(len(junk))])
+	}
+	return message(w.answers[w.rand.IntN(len(w.answers))])
+}
+
+// alone is a bot that knows one flow, which any word begins.
+type alone struct {
+	f    flow.Definition
+	seen map[string]bool // the steps that were entered, with their flows
+}
+
+func (b alone) Turn(ctx context.Context, run botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
+	at, err := flow.DecodeChat(run.State)
+	if err != nil {
+		return botmesh.Outcome{}, err
+	}
+	t := flow.NewTurn(ctx, run, m)
+	var p *flow.Position
+	switch {
+	case at.Position == nil:
+		p, err = b.f.Start(t)
+	case at.Position.Stale(run.Record):
+		p, err = b.f.AskAgain(t, *at.Position, "expired")
+	case t.Text() == "/cancel":
+		p, err = b.f.Cancel(t, *at.Position)
+	case t.Text() == "/back":
+		if p, err = b.f.Back(t, *at.Position); errors.Is(err, flow.ErrFirst) {
+			p, err = b.f.AskAgain(t, *at.Position, "first")
+		}
+	default:
+		p, err = b.f.Answer(t, *at.Position)
+	}
+	for _, step := range t.Path() {
+		b.seen[step] = true
+	}
+	if err != nil {
+		return botmesh.Outcome{}, err
+	}
+	state, err := flow.Chat{Position: p}.Encode()
+	return botmesh.Outcome{State: state, Sends: slices.Clone(t.Sends())}, err
+}
