@@ -1,0 +1,169 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/provider"
+	"github.com/botmesh-go/botmesh/provider/httpcall"
+)
+
+// DefaultAPI is the address of the Web API.
+const DefaultAPI = "https://slack.com/api"
+
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// SenderConfig configures a [Sender].
+type SenderConfig struct {
+	// ID is the provider's instance id. Defaults to [ID].
+	ID string
+	// Token is the bot's token (xoxb-…). Required. It is in no error.
+	Token string
+	// API is the base address of the Web API. Defaults to [DefaultAPI].
+	API string
+	// Transport makes the calls; see [httpcall.Config].
+	Transport http.RoundTripper
+}
+
+// Sender sends to Slack. Slack recognises no repeated call, so a call without an
+// answer stays in doubt; the part's id is in the message's metadata.
+type Sender struct {
+	id, url string
+	header  http.Header
+	client  *httpcall.Client
+}
+
+var _ provider.Sender = (*Sender)(nil)
+
+// NewSender makes a Sender. The error names everything that is wrong with cfg,
+// without the token.
+func NewSender(cfg SenderConfig) (*Sender, error) {
+	if cfg.ID == "" {
+		cfg.ID = ID
+	}
+	if cfg.API == "" {
+		cfg.API = DefaultAPI
+	}
+	var errs []error
+	if !botmesh.ValidName(cfg.ID) {
+		errs = append(errs, fmt.Errorf("slack: id %q does not match [a-z0-9-]{1,32}", cfg.ID))
+	}
+	if !tokenForm.MatchString(cfg.Token) {
+		errs = append(errs, errors.New("slack: the token is missing or has not the form of one"))
+	}
+	if err := httpcall.CheckBase(cfg.API); err != nil {
+		errs = append(errs, fmt.Errorf("slack: %w", err))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return &Sender{
+		id:     cfg.ID,
+		url:    strings.TrimRight(cfg.API, "/") + "/chat.postMessage",
+		header: http.Header{"Authorization": {"Bearer " + cfg.Token}},
+		client: httpcall.New(httpcall.Config{Transport: cfg.Transport, Secret: cfg.Token}),
+	}, nil
+}
+
+// ID is the provider's instance id.
+func (s *Sender) ID() string { return s.id }
+
+// Close closes the idle connections of the sender's own transport.
+func (s *Sender) Close() { s.client.Close() }
+
+// outgoing is a call of chat.postMessage.
+type outgoing struct {
+	Channel  string   `json:"channel"`
+	Thread   string   `json:"thread_ts,omitempty"`
+	Text     string   `json:"text"`
+	Markdown bool     `json:"mrkdwn"` // false: the text is shown as it is
+	Blocks   []block  `json:"blocks,omitempty"`
+	Metadata metadata `json:"metadata"`
+}
+
+type metadata struct {
+	Type    string `json:"event_type"`
+	Payload struct {
+		Part string `json:"part"`
+	} `json:"event_payload"`
+}
+
+// Call sends one message, whose text is shown as it is, without markup.
+//
+// The error is made by [provider.Retry] for a rate limit (with Slack's delay), for
+// what Slack says is out of order for now, when the call was never written, and
+// when the token or the address is wrong or the app may not send: the message goes
+// out once that is put right. It is made by [provider.Permanent] for what Slack has
+// against the message or its channel. All else leaves open whether the message was
+// sent: a lost answer, one that says nothing, 5xx, and the errors of which Slack
+// says itself that the call may have succeeded in part.
+func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
+	to, err := parseAddress(c.Chat.Chat)
+	if err != nil {
+		return provider.Sent{}, provider.Permanent(err)
+	}
+	msg := outgoing{Channel: to.channel, Thread: to.thread, Text: escape.Replace(c.Send.Text)}
+	msg.Metadata.Type, msg.Metadata.Payload.Part = "botmesh_part", c.Part
+	if len(c.Send.Buttons) > 0 {
+		if msg.Blocks = blocks(c.Send); msg.Blocks == nil {
+			return provider.Sent{}, provider.Permanent(errors.New("slack: the buttons do not fit below a message"))
+		}
+	}
+	data, err := json.Marshal(msg)
+	if err != nil {
+		return provider.Sent{}, provider.Permanent(fmt.Errorf("slack: %w", err))
+	}
+	got, err := s.client.Post(ctx, s.url, s.header, data)
+	if err != nil {
+		return provider.Sent{}, fmt.Errorf("slack: calling chat.postMessage: %w", err)
+	}
+	return outcome(got)
+}
+
+// answer is what Slack says to a call.
+type answer struct {
+	OK    bool   `json:"ok"`
+	Error string `json:"error"`
+	Stamp string `json:"ts"`
+}
+
+// outcome says what an answer means for the message. A refusal comes with 200.
+func outcome(got httpcall.Answer) (provider.Sent, error) {
+	var a answer
+	err := json.Unmarshal(got.Body, &a)
+	switch {
+	case got.Status == http.StatusTooManyRequests:
+		return provider.Sent{}, provider.Retry(errors.New("slack: too many messages"), got.RetryAfter())
+	case err == nil && got.Status == http.StatusOK && a.OK && a.Stamp != "":
+		return provider.Sent{MessageID: a.Stamp}, nil
+	case err == nil && got.Status == http.StatusOK && !a.OK && a.Error != "":
+		return provider.Sent{}, refusal(a.Error, got)
+	}
+	err = fmt.Errorf("slack: %d %s, not from the Web API", got.Status, http.StatusText(got.Status))
+	if got.Status >= 300 && got.Status < 500 {
+		err = provider.Retry(fmt.Errorf("%w: the API address is wrong", err), httpcall.AccountDelay)
+	}
+	return provider.Sent{}, err // in doubt: a success that says nothing, or a call that was lost track of
+}
+
+// refusal says what an error of Slack's means.
+func refusal(code string, got httpcall.Answer) error {
+	err := fmt.Errorf("slack: %s", code)
+	switch code {
+	case "internal_error", "fatal_error": // part of the call may have succeeded
+		return err
+	case "ratelimited", "rate_limited", "service_unavailable", "request_timeout":
+		return provider.Retry(err, got.RetryAfter())
+	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
+		"no_permission", "not_allowed_token_type", "access_denied", "ekm_access_denied", "org_login_required",
+		"team_access_not_granted", "two_factor_setup_required", "team_added_to_org", "accesslimited", "method_deprecated":
+		return provider.Retry(fmt.Errorf("%w: the app can not send until that is put right", err), httpcall.AccountDelay)
+	}
+	return provider.Permanent(err)
+}

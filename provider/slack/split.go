@@ -1,0 +1,99 @@
+package slack
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/provider"
+)
+
+// The limits of a message. Slack cuts off what is over 40000; it asks for 4000.
+const (
+	// MaxText is the longest text of a message, in code points as they are sent:
+	// "&" is five, "<" and ">" are four.
+	MaxText = 4000
+	// maxSection is the longest text with buttons below it.
+	maxSection = 3000
+
+	maxRows, maxInRow      = 49, 25
+	maxLabel, maxPayload   = 75, 2000
+	buttonID, sectionBlock = "b", "section"
+)
+
+var (
+	escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	text   = provider.Splitter{Unit: escaped, Max: MaxText}
+)
+
+// escaped counts a rune as it is sent.
+func escaped(r rune) int {
+	switch r {
+	case '&':
+		return len("&amp;")
+	case '<', '>':
+		return len("&lt;")
+	}
+	return 1
+}
+
+// Split cuts a text over [MaxText], see [provider.Splitter]. The buttons are below
+// the last part, where they take a text of 3000; they become numbered lines if
+// Slack would not take them: a label over 75 characters, a payload over 2000.
+func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
+	if len(slices.Concat(send.Buttons...)) == 0 {
+		return provider.Parts(text.Split(send.Text), nil)
+	}
+	if blocks(send) == nil {
+		return provider.Parts(text.Split(provider.Numbered(send).Text), nil)
+	}
+	return provider.Parts(text.SplitLast(send.Text, maxSection), send.Buttons)
+}
+
+// block is a section with a text, or actions with buttons.
+type block struct {
+	Type     string    `json:"type"`
+	Text     *words    `json:"text,omitempty"`
+	Elements []element `json:"elements,omitempty"`
+}
+
+type words struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type element struct {
+	Type  string `json:"type"`
+	Text  words  `json:"text"`
+	ID    string `json:"action_id"`
+	Value string `json:"value"`
+}
+
+// blocks are a text with rows of buttons, nil if the buttons do not fit. A plain
+// text is not escaped.
+func blocks(send botmesh.Send) []block {
+	out := []block{{Type: sectionBlock, Text: &words{"plain_text", send.Text}}}
+	n := 0
+	for _, row := range send.Buttons {
+		b := block{Type: "actions"}
+		for _, button := range row {
+			label, payload := provider.Unit(provider.CodePoints).Len(button.Label), provider.Unit(provider.CodePoints).Len(button.Payload)
+			if label == 0 || label > maxLabel || payload == 0 || payload > maxPayload {
+				return nil
+			}
+			b.Elements = append(b.Elements, element{"button", words{"plain_text", button.Label}, buttonID + strconv.Itoa(n), button.Payload})
+			n++
+		}
+		if len(b.Elements) > maxInRow {
+			return nil
+		}
+		if b.Elements != nil {
+			out = append(out, b)
+		}
+	}
+	if len(out) > maxRows+1 || n == 0 {
+		return nil
+	}
+	return out
+}
