@@ -1,0 +1,185 @@
+package standardwebhooks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/provider"
+	"github.com/botmesh-go/botmesh/provider/httpcall"
+)
+
+// DefaultMaxText is the longest text of a message, in bytes: a webhook should be
+// below 20 kB.
+const DefaultMaxText = 16 << 10
+
+// SenderConfig configures a [Sender].
+type SenderConfig struct {
+	// ID is the provider's instance id. Defaults to [ID].
+	ID string
+	// Secret signs what is sent: "whsec_" and the base64 of 24 to 64 bytes. Of
+	// several, parted by spaces, all sign, so that the backend may take any.
+	// Required. It is in no error.
+	Secret string
+	// API is the backend's address, to which every message is posted. Required.
+	API string
+	// MaxText is the longest text that the backend takes, in bytes; a longer one is
+	// sent in parts. Defaults to [DefaultMaxText].
+	MaxText int
+	// Transport makes the calls; see [httpcall.Config].
+	Transport http.RoundTripper
+	// Now is the time. Defaults to time.Now.
+	Now func() time.Time
+}
+
+// Sender posts to a backend, which knows a repeated message by its webhook-id.
+type Sender struct {
+	id, api string
+	secrets [][]byte
+	text    provider.Splitter
+	now     func() time.Time
+	client  *httpcall.Client
+}
+
+var (
+	_ provider.Sender     = (*Sender)(nil)
+	_ provider.Idempotent = (*Sender)(nil)
+)
+
+// NewSender makes a Sender. The error names everything that is wrong with cfg,
+// without the secret.
+func NewSender(cfg SenderConfig) (*Sender, error) {
+	if cfg.ID == "" {
+		cfg.ID = ID
+	}
+	if cfg.MaxText == 0 {
+		cfg.MaxText = DefaultMaxText
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	var errs []error
+	if !botmesh.ValidName(cfg.ID) {
+		errs = append(errs, fmt.Errorf("standardwebhooks: id %q does not match [a-z0-9-]{1,32}", cfg.ID))
+	}
+	k, err := parseKeys(cfg.Secret)
+	if errs = append(errs, err); len(k.publics) > 0 {
+		errs = append(errs, errors.New("standardwebhooks: a public key signs nothing"))
+	}
+	if err := httpcall.CheckBase(cfg.API); err != nil {
+		errs = append(errs, fmt.Errorf("standardwebhooks: %w", err))
+	}
+	if cfg.MaxText < 4 {
+		errs = append(errs, errors.New("standardwebhooks: the longest text must be at least 4 bytes"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &Sender{
+		id: cfg.ID, api: cfg.API, secrets: k.secrets, now: cfg.Now,
+		text:   provider.Splitter{Unit: provider.Bytes, Max: cfg.MaxText},
+		client: httpcall.New(httpcall.Config{Transport: cfg.Transport}),
+	}, nil
+}
+
+// ID is the provider's instance id.
+func (s *Sender) ID() string { return s.id }
+
+// Close closes the idle connections of the sender's own transport.
+func (s *Sender) Close() { s.client.Close() }
+
+// IdempotentCalls reports that a backend knows a repeated message by its id.
+func (s *Sender) IdempotentCalls() bool { return true }
+
+// Split cuts a text over MaxText, see [provider.Splitter]. The buttons are with the
+// last part.
+func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
+	return provider.Parts(s.text.Split(send.Text), send.Buttons)
+}
+
+type outgoing struct {
+	Type      string    `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      data      `json:"data"`
+}
+
+type data struct {
+	Conversation string `json:"conversation"`
+	Participant  string `json:"participant,omitempty"`
+	// ID is the part's, for people; webhook-id is made of it.
+	ID      string             `json:"id"`
+	Text    string             `json:"text"`
+	Buttons [][]botmesh.Button `json:"buttons,omitempty"`
+}
+
+// MessageID is the webhook-id of a part, which is also its message's id in the
+// receipt.
+func MessageID(part string) string {
+	sum := sha256.Sum256([]byte(part))
+	return "msg_" + hex.EncodeToString(sum[:16])
+}
+
+// Call posts one message. Any 2xx is a delivery.
+//
+// The error is made by [provider.Retry] for 408, 429, 502, 503 and 504 (with the
+// backend's Retry-After), when the call was never written, and when the address or
+// the secret is wrong (a redirect, 401, 403, 404, 405): the message goes out once
+// that is put right. Any other 4xx, of which 410 says that the backend wants no
+// more, makes one by [provider.Permanent]. All else leaves open whether the
+// message was taken; it is posted again under the same id.
+func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
+	if c.Chat.Chat == "" || c.Chat.Chat == nowhere {
+		return provider.Sent{}, provider.Permanent(errors.New("standardwebhooks: no conversation"))
+	}
+	now := s.now().UTC()
+	body, err := json.Marshal(outgoing{"message.send", now, data{
+		Conversation: c.Chat.Chat, Participant: c.Chat.Participant, ID: c.Part, Text: c.Send.Text, Buttons: c.Send.Buttons,
+	}})
+	if err != nil {
+		return provider.Sent{}, provider.Permanent(fmt.Errorf("standardwebhooks: %w", err))
+	}
+	id := MessageID(c.Part)
+	got, err := s.client.Post(ctx, s.api, s.header(id, now, body), body)
+	if err != nil {
+		return provider.Sent{}, fmt.Errorf("standardwebhooks: posting a message: %w", err)
+	}
+	if got.Status >= 200 && got.Status < 300 {
+		return provider.Sent{MessageID: id}, nil
+	}
+	return provider.Sent{}, refusal(got)
+}
+
+func refusal(got httpcall.Answer) error {
+	err := fmt.Errorf("standardwebhooks: the backend answered %d %s", got.Status, http.StatusText(got.Status))
+	switch got.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return provider.Retry(err, got.RetryAfter())
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed:
+		return provider.Retry(fmt.Errorf("%w: the address or the secret is wrong", err), httpcall.AccountDelay)
+	}
+	switch {
+	case got.Status < 400:
+		return provider.Retry(fmt.Errorf("%w: the address is wrong", err), httpcall.AccountDelay)
+	case got.Status < 500:
+		return provider.Permanent(err)
+	}
+	return err
+}
+
+func (s *Sender) header(id string, now time.Time, body []byte) http.Header {
+	stamp := fmt.Sprint(now.Unix())
+	var signatures string
+	for i, secret := range s.secrets {
+		if i > 0 {
+			signatures += " "
+		}
+		signatures += sign(secret, id, stamp, body)
+	}
+	return http.Header{IDHeader: {id}, TimestampHeader: {stamp}, SignatureHeader: {signatures}}
+}
