@@ -6,8 +6,9 @@
 //
 //	200  everything is stored, or was before
 //	401  not signed, or not by the platform; nothing was read but the body
+//	403  a GET that does not verify the address
 //	404  no such provider
-//	405  not a POST
+//	405  not a POST, nor a GET by which the platform verifies the address
 //	400  not what the platform sends; the text names the fault
 //	408  the body did not come in time
 //	413  the body is over the provider's bound

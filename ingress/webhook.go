@@ -54,6 +54,10 @@ func (h *handler) webhook(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	if hs, ok := rcv.Receiver.(provider.Handshaker); ok && r.Method == http.MethodGet {
+		h.handshake(w, r, rcv, hs)
+		return
+	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "a webhook is a POST", http.StatusMethodNotAllowed)
@@ -67,6 +71,22 @@ func (h *handler) webhook(w http.ResponseWriter, r *http.Request) {
 	v := h.take(ctx, w, r, rcv)
 	h.answer(w, v)
 	h.observe(ctx, span, rcv, v, time.Since(start))
+}
+
+// handshake answers a platform that verifies the address of its webhook.
+func (h *handler) handshake(w http.ResponseWriter, r *http.Request, rcv *receiver, hs provider.Handshaker) {
+	answer, err := hs.Handshake(r.URL.Query())
+	if err != nil {
+		rcv.refusals.Do(func() {
+			h.cfg.Logger.WarnContext(r.Context(), "a webhook's address was not verified", "provider", rcv.ID(), "err", err)
+		})
+		http.Error(w, "not verified", http.StatusForbidden)
+		return
+	}
+	h.cfg.Logger.InfoContext(r.Context(), "a webhook's address was verified", "provider", rcv.ID())
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff") // it is what the caller sent
+	io.WriteString(w, answer)
 }
 
 // take does all but the answer.
