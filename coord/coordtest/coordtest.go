@@ -28,7 +28,9 @@ type Fleet struct {
 	Evict func(t testing.TB, key string)
 }
 
-// Run runs the suite. Fleet is called once for each test, for a fresh memory.
+// Run runs the suite. Fleet is called once for each test, for a fresh memory. What
+// is asked of a [coord.Elector], [coord.Locker] or [coord.Viewer] is skipped where
+// the coordinator is none.
 func Run(t *testing.T, fleet func(t *testing.T) Fleet) {
 	for _, test := range []struct {
 		name string

@@ -76,7 +76,7 @@ func campaign(ctx context.Context, t testing.TB, c coord.Coordinator, name strin
 		result <- won{l, err}
 	}()
 	eventually(t, "the candidate is in line", func() bool {
-		v, _ := c.(coord.Viewer).Inspect(t.Context(), coord.KindLead, name)
+		v, _ := viewer(t, c).Inspect(t.Context(), coord.KindLead, name)
 		for _, w := range v.Waiting {
 			if w.Incarnation == c.Incarnation() {
 				return true

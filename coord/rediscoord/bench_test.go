@@ -2,6 +2,7 @@ package rediscoord_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -52,6 +53,66 @@ func BenchmarkTurn(b *testing.B) {
 			b.ReportMetric(float64((cpu()-before).Microseconds())/n, "client-µs/turn")
 			b.ReportMetric((redisCPU(b, look)-redisBefore)*1e6/n, "redis-µs/turn")
 		})
+	}
+}
+
+// BenchmarkWake wakes one of 1000 chats that wait, again and again: from the release
+// on one replica to the turn on another. It reports how long that takes, and what
+// it costs Redis.
+func BenchmarkWake(b *testing.B) {
+	const chats = 1000
+	server := redistest.Start(b)
+	holder := join(b, rediscoord.Config{Client: dial(b, server), Lease: time.Minute})
+	waiter := join(b, rediscoord.Config{Client: dial(b, server), Lease: time.Minute})
+	look := server.Client(b)
+	subscribed(b, look, waiter)
+	type woken struct {
+		turn coord.Turn
+		at   time.Time
+	}
+	var held [chats]coord.Turn
+	var wakes [chats]chan woken
+	wait := func(i int) {
+		waits := make(chan struct{})
+		go func() {
+			turn, err := waiter.Take(b.Context(), coord.Request{Key: strconv.Itoa(i), Waiting: func() { close(waits) }})
+			if err != nil {
+				b.Error(err)
+			}
+			wakes[i] <- woken{turn, time.Now()}
+		}()
+		<-waits
+	}
+	for i := range chats {
+		wakes[i] = make(chan woken, 1)
+		held[i] = take(b, holder, coord.Request{Key: strconv.Itoa(i)})
+		wait(i)
+	}
+	took := make([]time.Duration, 0, b.N)
+	var commands int
+	b.ResetTimer()
+	for n := range b.N {
+		i := n % chats
+		before := scripts(b, look)
+		began := time.Now()
+		release(b, held[i])
+		w := <-wakes[i]
+		took = append(took, w.at.Sub(began))
+		b.StopTimer()
+		release(b, w.turn)
+		commands += scripts(b, look) - before
+		held[i] = take(b, holder, coord.Request{Key: strconv.Itoa(i)})
+		wait(i)
+		b.StartTimer()
+	}
+	b.StopTimer()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+	b.ReportMetric(float64(commands)/float64(b.N), "scripts/wake")
+	for i := range chats { // nobody waits for an idle lease to end
+		release(b, held[i])
+		release(b, (<-wakes[i]).turn)
 	}
 }
 
