@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/botmesh-go/botmesh/e2e/netproxy"
 	"github.com/botmesh-go/botmesh/e2e/proc"
 )
@@ -88,7 +90,7 @@ func (e *Engines) cluster(cfg EnginesConfig) error {
 			return fmt.Errorf("fleet: settings of the cluster: %w", err)
 		}
 		conf := filepath.Join(cfg.Dir, name+".conf")
-		text := fmt.Sprintf(nodeConf, name, addrs[i], filepath.Join(cfg.Dir, name), settings, routes[i], strings.Join(ways, " "))
+		text := fmt.Sprintf(nodeConf, name, addrs[i], filepath.Join(cfg.Dir, name), settings, routes[i], strings.Join(ways, ", "))
 		if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 			return fmt.Errorf("fleet: %w", err)
 		}
@@ -110,7 +112,6 @@ cluster {
   listen: %q
   no_advertise: true
   advertise: "127.0.0.1:1"
-  connect_retries: 0
   routes: [%s]
 }
 `
@@ -118,11 +119,11 @@ cluster {
 // Start starts the servers and waits until they take connections. The caller stops
 // them, also after an error.
 func (e *Engines) Start(ctx context.Context) error {
-	var errs []error
+	var g errgroup.Group
 	for _, s := range e.Servers() {
-		errs = append(errs, s.Start(ctx))
+		g.Go(func() error { return s.Start(ctx) })
 	}
-	return errors.Join(errs...)
+	return g.Wait()
 }
 
 // Stop kills the servers, waits for them and closes what is between them.

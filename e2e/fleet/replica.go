@@ -64,16 +64,8 @@ func (r *Replica) Start(ctx context.Context) error {
 // AwaitReady waits until the replica says that it is ready. It is an error if the
 // process ends instead.
 func (r *Replica) AwaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	child := r.Child()
-	go func() {
-		select {
-		case <-child.Exited():
-			cancel(fmt.Errorf("fleet: %s ended: %s", r.Name, tail(child.Output())))
-		case <-ctx.Done():
-		}
-	}()
+	ctx, cancel := watch(ctx, r.Name, r.Child())
+	defer cancel()
 	return poll(ctx, r.Name+" is ready", func(ctx context.Context) error {
 		status, body, err := r.get(ctx, "/readyz")
 		if err == nil && status != http.StatusOK {

@@ -63,6 +63,8 @@ func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	s.child = child
 	s.mu.Unlock()
+	ctx, cancel := watch(ctx, s.cfg.Name, child)
+	defer cancel()
 	return poll(ctx, s.cfg.Name+" takes connections", func(ctx context.Context) error {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", s.Addr)
@@ -71,6 +73,19 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 		return conn.Close()
 	})
+}
+
+// watch is ctx, until the child ends.
+func watch(ctx context.Context, name string, child *proc.Child) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-child.Exited():
+			cancel(fmt.Errorf("fleet: %s ended: %s", name, tail(child.Output())))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // Child is the server's process, nil before its first start.

@@ -33,7 +33,8 @@ type Config struct {
 	Token  string
 	Secret string
 	// Watch, if set, is told each call as it arrives, and gives the function that is
-	// told what became of it. Both are called for several calls at once.
+	// told what becomes of it, before the caller is. Both are called for several
+	// calls at once.
 	Watch func(check.Call) func(Fate)
 }
 
@@ -154,11 +155,17 @@ func (p *Platform) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	r.URL.Path, r.URL.RawPath = "/"+path, ""
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	fate(p.answer(c, weather, w, r))
+	fate(p.decide(c, weather, w, r))
+	switch {
+	case weather.Lose:
+		<-r.Context().Done()
+	case weather.Status != 0:
+		weather.refuse(w)
+	}
 }
 
-// answer has the API answer a call, as far as the weather lets it.
-func (p *Platform) answer(c *call, weather Weather, w http.ResponseWriter, r *http.Request) Fate {
+// decide has the API answer a call, as far as the weather lets it.
+func (p *Platform) decide(c *call, weather Weather, w http.ResponseWriter, r *http.Request) Fate {
 	f := Fate{Status: weather.Status}
 	if weather.Status == 0 || weather.Taken {
 		answer := &statusWriter{ResponseWriter: w, status: http.StatusOK}
@@ -172,12 +179,6 @@ func (p *Platform) answer(c *call, weather Weather, w http.ResponseWriter, r *ht
 		}
 	}
 	p.answered(c, f.Taken)
-	switch {
-	case weather.Lose:
-		<-r.Context().Done()
-	case weather.Status != 0:
-		weather.refuse(w)
-	}
 	return f
 }
 

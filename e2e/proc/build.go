@@ -23,7 +23,13 @@ type Programs struct {
 // the machine's redis-server. An error of [exec.ErrNotFound] says that there is
 // no redis-server; the other programs are built all the same.
 func Build(ctx context.Context, dir string) (Programs, error) {
-	err := Compile(ctx, dir, "./cmd/ingress", "./cmd/worker", natsServer)
+	return BuildOf(ctx, dir, "./cmd/ingress", "./cmd/worker")
+}
+
+// BuildOf is [Build] with an ingress and a worker of the caller's: packages that end
+// in these names.
+func BuildOf(ctx context.Context, dir, ingress, worker string) (Programs, error) {
+	err := Compile(ctx, dir, ingress, worker, natsServer)
 	if err != nil {
 		return Programs{}, err
 	}
@@ -41,15 +47,24 @@ func Build(ctx context.Context, dir string) (Programs, error) {
 // Compile builds main packages into dir, each under the last name of its path.
 // Relative paths are of the module's root.
 func Compile(ctx context.Context, dir string, packages ...string) error {
-	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	root, err := Root(ctx)
 	if err != nil {
-		return fmt.Errorf("proc: finding the module: %w", err)
+		return err
 	}
 	args := append([]string{"build", "-o", dir + string(filepath.Separator)}, packages...)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = strings.TrimSpace(string(root))
+	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("proc: building the programs: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// Root is the directory of this module, which the working directory is in.
+func Root(ctx context.Context) (string, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("proc: finding the module: %w", err)
+	}
+	return strings.TrimSpace(string(root)), nil
 }

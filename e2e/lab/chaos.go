@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/botmesh-go/botmesh/e2e/check"
+	"github.com/botmesh-go/botmesh/e2e/fleet"
+	"github.com/botmesh-go/botmesh/e2e/history"
+)
+
+// chaos is a run of faults under load.
+type chaos struct {
+	*scene
+	plan   Plan
+	users  *users
+	before []check.Usage
+}
+
+// injector does a fault, takes it back and says what was seen of it. Of one without
+// an effect nothing was proved. The error is of a fault that could not be done.
+type injector func(c *chaos, ctx context.Context, f Fault, target func(string)) (effect string, err error)
+
+const (
+	// calm is how long the load goes on when all is healed.
+	calm = 3 * time.Second
+	// startTime bounds how long servers and replicas may take to begin, faultTime how
+	// much longer than planned a fault may take to show.
+	startTime = time.Minute
+	faultTime = time.Minute
+	// rest bounds how long chats may take to come to rest when all is healed: two
+	// leases, the tries of what fails, and the backlog on a slow machine.
+	rest = 45 * time.Second
+)
+
+// run does what is planned. The error is of the lab, not of what it tests.
+func (c *chaos) run(ctx context.Context) error {
+	starting, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("not ready in time"))
+	defer cancel()
+	err := c.start(starting)
+	if err != nil {
+		return err
+	}
+	if c.before, err = c.usage(ctx); err != nil {
+		return err
+	}
+	c.users = &users{scene: c.scene, load: c.plan.Load}
+	talking, enough := context.WithCancel(ctx)
+	talked := make(chan error, 1)
+	go func() { talked <- c.users.run(ctx, talking) }()
+
+	err = c.faults(ctx)
+	c.heal()
+	if err == nil {
+		wait(ctx, calm)
+	}
+	enough()
+	return errors.Join(err, <-talked, c.follow.failed())
+}
+
+// faults does the faults of all tracks.
+func (c *chaos) faults(ctx context.Context) error {
+	if !wait(ctx, calm/2) { // so that faults meet work
+		return ctx.Err()
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, 2*c.plan.Length+2*time.Minute, errors.New("the faults took too long"))
+	defer stop()
+	var mu sync.Mutex
+	var errs []error
+	var running sync.WaitGroup
+	end := time.Now().Add(c.plan.Length)
+	for _, name := range tracks() {
+		running.Go(func() {
+			for i, f := range c.plan.Tracks[name] {
+				if i >= round(name) && time.Now().After(end) || !wait(ctx, f.Pause) {
+					return
+				}
+				if err := c.fault(ctx, f); err != nil {
+					mu.Lock()
+					errs = append(errs, fmt.Errorf("lab: fault %s: %w", f.Kind, err))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	running.Wait()
+	if err := c.whole(ctx); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 && ctx.Err() != nil {
+		errs = append(errs, fmt.Errorf("lab: %w", context.Cause(ctx)))
+	}
+	return errors.Join(errs...)
+}
+
+// fault does one fault and notes it.
+func (c *chaos) fault(ctx context.Context, f Fault) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.Length+faultTime, errors.New("it took too long"))
+	defer cancel()
+	var n uint64
+	var at string
+	begin := func(target string) {
+		at = target
+		n = c.log.Begin(history.Event{Kind: history.Fault, ID: f.Kind, Target: target})
+	}
+	effect, err := kindOf(f.Kind).inject(c, ctx, f, begin)
+	if n == 0 {
+		begin("nobody")
+	}
+	c.log.End(n, history.Event{Kind: history.Fault, ID: f.Kind, Target: at, Effect: effect})
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w (%w)", err, context.Cause(ctx))
+	}
+	return err
+}
+
+// heal makes sure that nothing of any fault is left. All that are done healed
+// themselves.
+func (c *chaos) heal() {
+	c.platform.Weather(nil)
+	c.users.twice.Store(false)
+	c.log.Note(history.Event{Kind: history.Healed})
+}
+
+// worker is the one that a fault befalls.
+func (c *chaos) worker(f Fault) *fleet.Replica {
+	return c.fleet.Workers[f.Pick%uint64(len(c.fleet.Workers))]
+}
+
+func (c *chaos) ingress(f Fault) *fleet.Replica {
+	return c.fleet.Ingress[f.Pick%uint64(len(c.fleet.Ingress))]
+}
+
+func (c *chaos) node(f Fault) *fleet.Server {
+	nodes := c.fleet.Engines.Nodes
+	return nodes[f.Pick%uint64(len(nodes))]
+}
+
+// unrest runs a plan against a scene, lets it come to rest and judges it.
+func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, check.Verdict, error) {
+	starting, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("the streams could not be made in time"))
+	defer cancel()
+	s, err := newScene(starting, cfg)
+	if err != nil {
+		return check.Evidence{}, check.Verdict{}, err
+	}
+	defer s.close()
+	c := &chaos{scene: s, plan: plan}
+	if err := c.run(ctx); err != nil {
+		e, v, _ := s.judge(ctx, check.Evidence{})
+		return e, v, err
+	}
+	s.drain(ctx, rest)
+	usage, err := s.grown(ctx, c.before)
+	if err != nil {
+		return check.Evidence{}, check.Verdict{}, err
+	}
+	return s.judge(ctx, check.Evidence{
+		IdleWithin: rest, Usage: usage,
+		Want: check.Want{
+			Webhooks: int(plan.Load.Rate * plan.Length.Seconds() / 2), Duplicates: 10,
+			Conflicts: 1, Unknowns: 1, TakeOvers: 2, Repeats: 1,
+		},
+	})
+}

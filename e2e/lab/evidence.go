@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/e2e/check"
+	"github.com/botmesh-go/botmesh/e2e/history"
+	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
+)
+
+// gather takes all that is known of a scene when it is over, and keeps it in the
+// scene's directory, so that it can be judged again.
+func (s *scene) gather(ctx context.Context, e check.Evidence) (check.Evidence, error) {
+	e.Bot, e.Lease, e.Single = s.cfg.bot, s.cfg.lease, len(s.cfg.engines.Nodes) == 1
+	var errs []error
+	for _, d := range dumps(&e) {
+		var err error
+		*d.to, err = check.Dump(ctx, s.conn.Stream(d.stream))
+		errs = append(errs, err, check.Save(d.file(s.cfg.dir), *d.to))
+	}
+	var err error
+	e.Waiting, e.Unacked, err = s.waiting(ctx)
+	errs = append(errs, err)
+	e.Redis, err = s.redisKeys(ctx)
+	errs = append(errs, err, keep(s.cfg.dir, e))
+	e.Events, err = history.ReadDir(s.histories())
+	errs = append(errs, err)
+	if err := errors.Join(errs...); err != nil {
+		return e, fmt.Errorf("lab: gathering the evidence: %w", err)
+	}
+	return e, nil
+}
+
+// dump is a stream and its place in the evidence.
+type dump struct {
+	stream string
+	to     *[]jet.Stored
+}
+
+func (d dump) file(dir string) string { return filepath.Join(dir, d.stream+".jsonl") }
+
+func dumps(e *check.Evidence) []dump {
+	return []dump{
+		{journal.InboxStream(e.Bot), &e.Inbox},
+		{outbox.StreamName(e.Bot), &e.Outbox},
+		{journal.DeadStream(e.Bot), &e.Dead},
+		{natsstore.Stream(e.Bot, 0).Name, &e.Checkpoints},
+	}
+}
+
+// evidenceFile holds the evidence that is neither in a dump nor in a history.
+const evidenceFile = "evidence.json"
+
+func keep(dir string, e check.Evidence) error {
+	for _, d := range dumps(&e) {
+		*d.to = nil
+	}
+	b, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, evidenceFile), b, 0o644)
+}
+
+// recall is the evidence that an earlier run left in a directory.
+func recall(dir string) (e check.Evidence, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, evidenceFile))
+	if err != nil {
+		return e, fmt.Errorf("lab: %w", err)
+	}
+	if err := json.Unmarshal(b, &e); err != nil {
+		return e, fmt.Errorf("lab: %s: %w", evidenceFile, err)
+	}
+	var errs []error
+	for _, d := range dumps(&e) {
+		var err error
+		*d.to, err = check.Restore(d.file(dir))
+		errs = append(errs, err)
+	}
+	e.Events, err = history.ReadDir(historyDir(dir))
+	return e, errors.Join(append(errs, err)...)
+}
+
+// redisKeys is what Redis holds for the bot.
+func (s *scene) redisKeys(ctx context.Context) ([]check.RedisKey, error) {
+	all := []check.RedisKey{}
+	err := s.onRedisServer(func(r *redis.Client) error {
+		scan := r.Scan(ctx, 0, "botmesh:"+s.cfg.bot+":*", 1000).Iterator()
+		for scan.Next(ctx) {
+			key := check.RedisKey{Key: scan.Val()}
+			ttl, err := r.PTTL(ctx, key.Key).Result()
+			if err != nil {
+				return err
+			}
+			key.TTL = ttl
+			if kind, err := r.Type(ctx, key.Key).Result(); err == nil && kind == "hash" {
+				key.Fields = int(r.HLen(ctx, key.Key).Val())
+			}
+			all = append(all, key)
+		}
+		return scan.Err()
+	})
+	return all, err
+}
+
+// measures are what a process must not use more of for every chat it served, and
+// how much more than at the start it may.
+var measures = []struct {
+	metric, what string
+	more         int64
+}{
+	{"go_goroutines", "goroutines", 200},
+	{"go_memory_used_bytes", "bytes", 256 << 20},
+}
+
+// usage reads the measures of all workers. Limit is what they may come to later.
+func (s *scene) usage(ctx context.Context) (all []check.Usage, err error) {
+	for _, w := range s.fleet.Workers {
+		m, err := w.Metrics(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range measures {
+			n := int64(m.Sum(x.metric))
+			all = append(all, check.Usage{Process: w.Name, What: x.what, After: n, Limit: n + x.more})
+		}
+	}
+	return all, nil
+}
+
+// grown is what was used before, with what is used now.
+func (s *scene) grown(ctx context.Context, before []check.Usage) ([]check.Usage, error) {
+	now, err := s.usage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range now {
+		now[i].Limit = before[i].Limit
+	}
+	return now, nil
+}
+
+// judge gathers the evidence and judges it.
+func (s *scene) judge(ctx context.Context, e check.Evidence) (check.Evidence, check.Verdict, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the evidence took too long"))
+	defer cancel()
+	e, err := s.gather(ctx, e)
+	if err != nil {
+		return e, check.Verdict{}, err
+	}
+	return e, check.Judge(e), nil
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/e2e/fleet"
+	"github.com/botmesh-go/botmesh/e2e/history"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
+)
+
+// streamOf picks one of the bot's streams that every message needs.
+func (c *chaos) streamOf(f Fault) string {
+	all := []string{journal.InboxStream(c.cfg.bot), natsstore.Stream(c.cfg.bot, 0).Name, outbox.StreamName(c.cfg.bot)}
+	return all[f.Pick%uint64(len(all))]
+}
+
+// leader is a stream and the node that leads it, once all nodes are well.
+func (c *chaos) leader(ctx context.Context, f Fault) (stream string, leader *fleet.Server, err error) {
+	if err := c.whole(ctx); err != nil {
+		return "", nil, err
+	}
+	stream = c.streamOf(f)
+	name, err := c.awaitLeader(ctx, stream, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	nodes := c.fleet.Engines.Nodes
+	i := slices.IndexFunc(nodes, func(n *fleet.Server) bool { return n.Name == name })
+	if i < 0 {
+		return "", nil, fmt.Errorf("%s is led by %q, which is no node", stream, name)
+	}
+	return stream, nodes[i], nil
+}
+
+// awaitLeader waits until a stream is led by anybody but one node, and asks all
+// nodes but that.
+func (c *chaos) awaitLeader(ctx context.Context, stream string, but *fleet.Server) (string, error) {
+	for {
+		var err error
+		for _, n := range c.fleet.Engines.Nodes {
+			if n == but {
+				continue
+			}
+			var name string
+			if name, err = leads(ctx, n, stream); err == nil && name != "" && (but == nil || name != but.Name) {
+				return name, nil
+			}
+		}
+		if !wait(ctx, 100*time.Millisecond) {
+			return "", fmt.Errorf("waiting for a leader of %s: %w", stream, errors.Join(err, ctx.Err()))
+		}
+	}
+}
+
+// leads asks one node who leads a stream.
+func leads(ctx context.Context, node *fleet.Server, stream string) (string, error) {
+	var name string
+	err := on(ctx, node, func(ctx context.Context, js jetstream.JetStream) error {
+		s, err := js.Stream(ctx, stream)
+		if err == nil && s.CachedInfo().Cluster != nil {
+			name = s.CachedInfo().Cluster.Leader
+		}
+		return err
+	})
+	return name, err
+}
+
+// on asks one node, whatever the others do.
+func on(ctx context.Context, node *fleet.Server, ask func(context.Context, jetstream.JetStream) error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	nc, err := nats.Connect("nats://"+node.Addr, nats.Timeout(time.Second), nats.NoReconnect())
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	return ask(ctx, js)
+}
+
+func killLeader(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	stream, leader, err := c.leader(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	begin(leader.Name)
+	leader.Kill()
+	next, err := c.awaitLeader(ctx, stream, leader)
+	wait(ctx, f.Length)
+	if err := errors.Join(err, leader.Start(ctx)); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s followed %s as leader of %s", next, leader.Name, stream), nil
+}
+
+func stepDown(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	stream, leader, err := c.leader(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	begin(leader.Name)
+	msg, err := c.conn.NATS().RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		Success bool
+		Error   *jetstream.APIError
+	}
+	if err := json.Unmarshal(msg.Data, &answer); err != nil || !answer.Success {
+		return "", errors.Join(fmt.Errorf("got %s", msg.Data), err)
+	}
+	next, err := c.awaitLeader(ctx, stream, leader)
+	if err != nil {
+		return "", nil // the same one was chosen again
+	}
+	return fmt.Sprintf("%s followed %s as leader of %s", next, leader.Name, stream), nil
+}
+
+func restartCluster(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	if err := c.whole(ctx); err != nil {
+		return "", err
+	}
+	at := history.Now()
+	begin("nats")
+	nodes := c.fleet.Engines.Nodes
+	for _, n := range nodes {
+		n.Kill()
+	}
+	wait(ctx, f.Length)
+	var errs []error
+	for _, n := range nodes {
+		errs = append(errs, n.Start(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return "", err
+	}
+	return counted(c.follow.await(ctx, meetTime, at, unheard("")), "webhooks not taken"), nil
+}
+
+// whole waits until every node has all that there is. A node that came back counts
+// as lost until then: with three, another one must not be lost meanwhile.
+func (c *chaos) whole(ctx context.Context) error {
+	for {
+		var err error
+		for _, n := range c.fleet.Engines.Nodes {
+			err = errors.Join(err, on(ctx, n, func(ctx context.Context, js jetstream.JetStream) error {
+				for _, s := range wanted(c.cfg.bot) {
+					if err := copied(ctx, js, s.Name); err != nil {
+						return fmt.Errorf("%s: %w", n.Name, err)
+					}
+				}
+				return nil
+			}))
+		}
+		if err == nil {
+			return nil
+		}
+		if !wait(ctx, 200*time.Millisecond) {
+			return fmt.Errorf("the cluster is not whole: %w", err)
+		}
+	}
+}
+
+// copied is nil if all nodes have all of a stream.
+func copied(ctx context.Context, js jetstream.JetStream, stream string) error {
+	s, err := js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	in := s.CachedInfo().Cluster
+	if in == nil || in.Leader == "" || len(in.Replicas) != nodes-1 {
+		return fmt.Errorf("%s has no leader or lacks nodes", stream)
+	}
+	for _, r := range in.Replicas {
+		if !r.Current || r.Offline {
+			return fmt.Errorf("%s is behind with %s", r.Name, stream)
+		}
+	}
+	return nil
+}
+
+func deleteConsumer(c *chaos, ctx context.Context, _ Fault, begin func(string)) (string, error) {
+	stream := journal.InboxStream(c.cfg.bot)
+	s, err := c.conn.JetStream().Stream(ctx, stream)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	list := s.ConsumerNames(ctx)
+	for name := range list.Name() {
+		names = append(names, name)
+	}
+	if err := list.Err(); err != nil {
+		return "", err
+	}
+	begin("nats")
+	at := time.Now()
+	for _, name := range names {
+		if err := s.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+			return "", err
+		}
+	}
+	for wait(ctx, 100*time.Millisecond) {
+		back := 0
+		for _, name := range names {
+			if con, err := s.Consumer(ctx, name); err == nil && con.CachedInfo().Created.After(at.Add(-time.Second)) {
+				back++
+			}
+		}
+		if back > 0 && back == len(names) {
+			return fmt.Sprintf("%s deleted, made again after %v", names, time.Since(at).Round(time.Millisecond)), nil
+		}
+	}
+	return "", nil
+}

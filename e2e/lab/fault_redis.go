@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/e2e/history"
+	"github.com/botmesh-go/botmesh/e2e/netproxy"
+)
+
+// onRedisServer asks Redis itself, over a connection for this question.
+func (s *scene) onRedisServer(ask func(*redis.Client) error) error {
+	r := redis.NewClient(&redis.Options{Addr: s.cfg.engines.Redis.Addr, MaxRetries: -1, PoolSize: 1})
+	return errors.Join(ask(r), r.Close())
+}
+
+func (s *scene) keys(ctx context.Context) (n int64, err error) {
+	err = s.onRedisServer(func(r *redis.Client) (err error) {
+		n, err = r.DBSize(ctx).Result()
+		return err
+	})
+	return n, err
+}
+
+// granted matches every grant of a turn.
+func granted(e history.Event) bool { return e.Kind == history.Take && e.Outcome == history.Granted }
+
+// standstill says what was seen of a Redis that nobody could use from one moment to
+// another: no turn was granted, and later some were.
+func (c *chaos) standstill(ctx context.Context, from, to int64) string {
+	during := c.follow.count(from, func(e history.Event) bool { return granted(e) && e.T < to })
+	after := c.follow.await(ctx, meetTime, to, granted)
+	if during > 0 || after == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no turn granted for %v", time.Duration(to-from).Round(time.Millisecond))
+}
+
+// settle is how long an answer that Redis gave may take until its reader noted it.
+const settle = 200 * time.Millisecond
+
+func restartRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	had, err := c.keys(ctx)
+	if err != nil {
+		return "", err
+	}
+	begin("redis")
+	c.fleet.Redis.Kill()
+	from := history.Now() + settle.Nanoseconds()
+	wait(ctx, f.Length)
+	to := history.Now()
+	if err := c.fleet.Redis.Start(ctx); err != nil {
+		return "", err
+	}
+	effect := c.standstill(ctx, from, to)
+	if had == 0 || effect == "" {
+		return "", nil
+	}
+	return fmt.Sprintf("%d keys gone, %s", had, effect), nil
+}
+
+func pauseRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	begin("redis")
+	err := c.onRedisServer(func(r *redis.Client) error {
+		return r.Do(ctx, "CLIENT", "PAUSE", f.Length.Milliseconds(), "ALL").Err()
+	})
+	if err != nil {
+		return "", err
+	}
+	from := history.Now() + settle.Nanoseconds()
+	wait(ctx, f.Length-settle)
+	to := history.Now()
+	wait(ctx, settle)
+	return c.standstill(ctx, from, to), nil
+}
+
+func slowRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	begin("*>redis")
+	var links []*netproxy.Proxy
+	for _, w := range c.fleet.Workers {
+		links = append(links, c.fleet.Link(w.Name, "redis"))
+	}
+	return c.rule(ctx, f, netproxy.Rules{Delay: 150 * time.Millisecond}, links...)
+}
+
+func emptyRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	_, held, err := c.busy(ctx, f)
+	if err != nil {
+		return "", nil
+	}
+	had, err := c.keys(ctx)
+	if err != nil {
+		return "", err
+	}
+	begin("redis")
+	err = c.onRedisServer(func(r *redis.Client) error { return r.FlushAll(ctx).Err() })
+	if err != nil || had == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("%d keys gone, under %d turns of one worker at least", had, len(held)), nil
+}
+
+// firstTwice is the first of the chats in which turns are granted twice. They say
+// nothing else.
+const firstTwice = 1_000_000
+
+// grantTwice has a chat's turn granted to a second worker while the first one works
+// in it: the first forgets nothing, Redis does. It tries until it sees both.
+func grantTwice(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	const tries, chats = 5, 4
+	begin("redis")
+	for try := range tries {
+		first := firstTwice + int64(f.Pick%10_000)*1000 + int64(try*chats)
+		n, err := c.tryTwice(ctx, first, first+chats, f.Length)
+		if err != nil || n > 0 {
+			return counted(n, "turns granted twice"), err
+		}
+	}
+	return "", nil
+}
+
+// tryTwice tries it in the chats from one to before another.
+func (c *chaos) tryTwice(ctx context.Context, from, to int64, work time.Duration) (n int, err error) {
+	at := history.Now()
+	say := func(text string) {
+		var saying sync.WaitGroup
+		for chat := from; chat < to; chat++ {
+			saying.Go(func() { c.users.say(ctx, chat, text) })
+		}
+		saying.Wait()
+	}
+	say(fmt.Sprintf("/slow %.1f", work.Seconds()))
+	holders := map[string]string{}
+	for end := time.Now().Add(work / 2); time.Now().Before(end) && wait(ctx, 20*time.Millisecond); {
+		for chat := from; chat < to; chat++ {
+			if holder := c.follow.holder(history.Telegram(chat)); holder != "" {
+				holders[history.Telegram(chat)] = holder
+			}
+		}
+		if len(holders) == int(to-from) {
+			break
+		}
+	}
+	if err := c.forget(ctx, holders); err != nil {
+		return 0, err
+	}
+	say("/count")
+	for key, holder := range holders {
+		if c.twice(ctx, at, key, holder) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// forget deletes the turns of chats from Redis.
+func (c *chaos) forget(ctx context.Context, chats map[string]string) error {
+	return c.onRedisServer(func(r *redis.Client) error {
+		for key := range chats {
+			err := r.Del(ctx, "botmesh:"+c.cfg.bot+":{"+key+"}:"+string(coord.KindTurn)).Err()
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// twice says whether a chat's turn was granted to another while its holder had not
+// heard yet that it lost it.
+func (c *chaos) twice(ctx context.Context, from int64, key, holder string) bool {
+	second := taken([]string{key}, holder)
+	if c.follow.await(ctx, c.plan.Lease/2, from, second) == 0 {
+		return false
+	}
+	var grant, end int64 = 0, 1 << 62
+	c.follow.each(from, func(e history.Event) {
+		switch {
+		case second(e) && grant == 0:
+			grant = e.T
+		case e.Kind == history.Lost && e.Process == holder && e.Chat == key && e.T < end:
+			end = e.T
+		}
+	})
+	return grant < end
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/botmesh-go/botmesh/e2e/history"
+)
+
+// follower reads the histories of a run while they are written, and keeps what
+// faults look for: who holds which turn, and what was out of the ordinary lately.
+type follower struct {
+	dir string
+
+	mu    sync.Mutex
+	read  map[string]int64            // by file, how far
+	holds map[string]map[string]int64 // by process and chat, since when
+	seen  []history.Event             // in the order in which they were read
+	fired map[string][]history.Event  // crash points, by process
+	err   error
+}
+
+// remembered bounds what is kept of a long run.
+const remembered = 100_000
+
+func newFollower(dir string) *follower {
+	return &follower{dir: dir, read: map[string]int64{}, holds: map[string]map[string]int64{}, fired: map[string][]history.Event{}}
+}
+
+// run follows until ctx ends.
+func (f *follower) run(ctx context.Context) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		f.poll()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// poll reads what is new.
+func (f *follower) poll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	files, err := filepath.Glob(filepath.Join(f.dir, "*"+history.Suffix))
+	for _, file := range files {
+		if err == nil {
+			err = f.more(file)
+		}
+	}
+	if err != nil && f.err == nil {
+		f.err = fmt.Errorf("lab: following the histories: %w", err)
+	}
+}
+
+// more reads the whole lines that were added to a file. A line is written at once,
+// but a process may be seen in the middle of writing it.
+func (f *follower) more(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.NewSectionReader(file, f.read[path], 1<<62))
+	if err != nil {
+		return err
+	}
+	for {
+		line, rest, whole := bytes.Cut(data, []byte("\n"))
+		if !whole {
+			return nil
+		}
+		var e history.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+		f.note(e)
+		f.read[path] += int64(len(line)) + 1
+		data = rest
+	}
+}
+
+// note is called with the lock held.
+func (f *follower) note(e history.Event) {
+	switch {
+	case e.Kind == history.Take && e.Outcome == history.Granted:
+		if f.holds[e.Process] == nil {
+			f.holds[e.Process] = map[string]int64{}
+		}
+		f.holds[e.Process][e.Chat] = e.T
+	case e.Kind == history.Release && e.Phase != history.Ended, e.Kind == history.Lost:
+		delete(f.holds[e.Process], e.Chat)
+	case e.Kind == history.Exited:
+		delete(f.holds, e.Target)
+	case e.Kind == history.Point:
+		f.fired[e.Process] = append(f.fired[e.Process], e)
+	}
+	if notable(e) {
+		f.seen = append(f.seen, e)
+	}
+	if len(f.seen) > remembered {
+		f.seen = slices.Delete(f.seen, 0, remembered/2)
+	}
+}
+
+// notable says whether a fault may look for an event.
+func notable(e history.Event) bool {
+	switch e.Kind {
+	case history.Take, history.Lost, history.Stall, history.Platform, history.Point:
+		return true
+	case history.Webhook:
+		return e.Phase == history.Ended
+	}
+	return e.Outcome == history.Unknown
+}
+
+// held are the chats whose turn a process has, as far as it said.
+func (f *follower) held(process string) (chats []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for chat := range f.holds[process] {
+		chats = append(chats, chat)
+	}
+	return chats
+}
+
+// holder is the process that has a chat's turn, as far as any said.
+func (f *follower) holder(chat string) (process string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var since int64
+	for p, chats := range f.holds {
+		if t, ok := chats[chat]; ok && t > since {
+			process, since = p, t
+		}
+	}
+	return process
+}
+
+// count counts the notable events from a moment on that match.
+func (f *follower) count(from int64, match func(history.Event) bool) (n int) {
+	f.each(from, func(e history.Event) {
+		if match(e) {
+			n++
+		}
+	})
+	return n
+}
+
+// each tells the notable events from a moment on, in the order in which they were
+// read.
+func (f *follower) each(from int64, tell func(history.Event)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.seen {
+		if e.T >= from {
+			tell(e)
+		}
+	}
+}
+
+// await waits until at least one event from a moment on matches, and counts them.
+// Zero means that none did in time.
+func (f *follower) await(ctx context.Context, within time.Duration, from int64, match func(history.Event) bool) int {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		if n := f.count(from, match); n > 0 || ctx.Err() != nil {
+			return n
+		}
+		wait(ctx, 50*time.Millisecond)
+	}
+}
+
+// crashed are the crash points that fired in a process.
+func (f *follower) crashed(process string) []history.Event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.fired[process])
+}
+
+// failed is what kept the follower from reading.
+func (f *follower) failed() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// wait waits, and is false if ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
