@@ -4,7 +4,7 @@ STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 20s
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev fmt lint test race bench fuzz
+.PHONY: help build dev fmt lint test race bench bugs fuzz
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ race: ## Run all tests but the black-box ones with the race detector.
 bench: ## Measure replies per second beside a bare loop on the same servers.
 	@.ci/need-redis
 	go run ./bench
+
+bugs: ## Plant mistakes in the code, one at a time: the simulation must find each.
+	go run ./internal/sim/bugs
 
 fuzz: ## Run each fuzz test for FUZZTIME (20s).
 	@for file in $$(grep -rl '^func Fuzz' --include='*_test.go' .); do \

@@ -66,8 +66,8 @@ func (j *judge) checkpointed(p *process, c *chat, m jet.Publish, seq uint64) {
 	}
 	if m.TTL > 0 {
 		c.ends = now.Add(m.TTL)
-		if m.TTL < 2*j.s.weather.retention {
-			j.fail("C10", c.key, "a tombstone goes after %v", m.TTL)
+		if m.TTL < 2*j.s.weather.retention || is.State != nil {
+			j.fail("C10", c.key, "a checkpoint goes after %v, its state is %q", m.TTL, is.State)
 		}
 	}
 }
@@ -151,6 +151,11 @@ func (j *judge) midway(c *chat, was, is checkpoint.Checkpoint) {
 	if !bytes.Equal(was.State, is.State) {
 		j.fail("C2", c.key, "the state changed and the cursor did not")
 	}
+	if d := was.During; d != nil && is.Cursor == was.Cursor && is.Epoch == was.Epoch && (is.During == nil || is.During.Record != d.Record || is.During.Eager < d.Eager) {
+		if r := j.records[place(d.Epoch, d.Record)]; r == nil || !r.optional {
+			j.fail("C2", c.key, "what was kept of %d is lost", d.Record)
+		}
+	}
 	e := is.Effects
 	switch {
 	case e == nil:
@@ -204,6 +209,8 @@ func (j *judge) tried(c *chat, was, is checkpoint.Checkpoint) {
 		j.fail("N5", c.key, "tries go from %+v to %+v", old, is.Tries)
 	case is.Tries.N >= tries:
 		j.fail("N5", c.key, "%d tries", is.Tries.N)
+	case is.Tries.NotBefore.IsZero():
+		j.fail("N5", c.key, "after %d tries it is run again at once", is.Tries.N)
 	default:
 		if r := j.records[place(is.Tries.Epoch, is.Tries.Record)]; r != nil && !failsBy(r, is.Tries.Error) {
 			j.fail("N5", c.key, "record %s has spent %d tries on %q", r.id, is.Tries.N, is.Tries.Error)

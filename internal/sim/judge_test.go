@@ -149,6 +149,16 @@ func (j *judge) unanswered(p *process, m jet.Publish, landed uint64) {
 	}
 }
 
+// accepted looks at a record that the platform was told is stored.
+func (j *judge) accepted(r botmesh.Record) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	c := j.chats[r.Chat.Key()]
+	if !slices.ContainsFunc(c.records, func(o *record) bool { return o.id == r.ID }) {
+		j.fail("J1", c.key, "record %s is accepted and not in the journal", r.ID)
+	}
+}
+
 // journaled notes a record.
 func (j *judge) journaled(key string, m jet.Publish, seq uint64) {
 	r := &record{chat: key, epoch: j.s.epochs[inbox], seq: seq, id: m.Header.Get("Nats-Msg-Id"), event: m.Header.Get("Bot-Type") == "event"}

@@ -23,6 +23,7 @@ var (
 	seeds = flag.Int("seeds", 1000, "how many schedules to try")
 	from  = flag.Uint64("from", 1, "the first schedule")
 	seed  = flag.Uint64("seed", 0, "the only schedule to try, with its trace")
+	hunt  = flag.Bool("hunt", false, "only say which schedule breaks a rule first, and which rule")
 	faith = flag.String("only", "", "numbers of the faults of the schedule that happen, all if empty")
 )
 
@@ -70,6 +71,15 @@ func TestSimulation(t *testing.T) {
 	if *seed > 0 {
 		for _, f := range play(t, *seed, numbers(t, *faith), true).failures {
 			t.Error(f)
+		}
+		return
+	}
+	if *hunt {
+		for n := range uint64(*seeds) {
+			fmt.Println("play", *from+n)
+			if f := play(t, *from+n, nil, false).failures; len(f) > 0 {
+				t.Fatalf("broken: %v", f[0])
+			}
 		}
 		return
 	}
