@@ -80,6 +80,9 @@ type Message struct {
 	// Status is what a status or membership record reports, in the platform's word.
 	Status string  `json:"status,omitempty"`
 	Media  []Media `json:"media,omitempty"`
+	// Location and Contact are what the user shared, nil if nothing of the kind.
+	Location *Location `json:"location,omitempty"`
+	Contact  *Contact  `json:"contact,omitempty"`
 	// Unsupported says that the user sent something that the platform's API can not show.
 	Unsupported bool `json:"unsupported,omitempty"`
 }
@@ -90,4 +93,18 @@ type Media struct {
 	Ref  string `json:"ref"`  // the platform's reference, to be fetched with its API
 	Type string `json:"type,omitempty"`
 	Size int64  `json:"size,omitempty"`
+}
+
+// Location is a place on earth, in degrees: north and east are positive.
+type Location struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+// Contact is somebody's card. Phone is as the platform has it, User the platform's
+// id of that person, empty if it is not one of its users.
+type Contact struct {
+	Name  string `json:"name,omitempty"`
+	Phone string `json:"phone,omitempty"`
+	User  string `json:"user,omitempty"`
 }
