@@ -41,28 +41,38 @@ func (q ChoiceQuestion[T]) Parse(m botmesh.Message) (T, error) {
 			return q.values[i], nil
 		}
 	}
-	said := strings.TrimSpace(m.Text)
-	is := func(s string) bool { return strings.EqualFold(s, said) }
-	if i := slices.IndexFunc(q.values, func(v T) bool { return is(string(v)) }); i >= 0 {
+	if i := q.find(m.Text); i >= 0 {
 		return q.values[i], nil
-	}
-	if i := slices.IndexFunc(q.labels, is); i >= 0 {
-		return q.values[i], nil
-	}
-	if n, err := strconv.Atoi(strings.TrimRight(said, ".)")); err == nil && 1 <= n && n <= len(q.values) {
-		return q.values[n-1], nil
 	}
 	return "", hintf("Please choose one: %s.", strings.Join(q.labels, ", "))
 }
 
+// find is the index of what the user wrote, -1 if it is no choice.
+func (q ChoiceQuestion[T]) find(text string) int {
+	said := strings.TrimSpace(text)
+	is := func(s string) bool { return strings.EqualFold(s, said) }
+	if i := slices.IndexFunc(q.values, func(v T) bool { return is(string(v)) }); i >= 0 {
+		return i
+	}
+	if i := slices.IndexFunc(q.labels, is); i >= 0 {
+		return i
+	}
+	if n, err := strconv.Atoi(strings.TrimRight(said, ".)")); err == nil && 1 <= n && n <= len(q.values) {
+		return n - 1
+	}
+	return -1
+}
+
 // Spec is "choice" and the values, in alphabetical order.
-func (q ChoiceQuestion[T]) Spec() string {
+func (q ChoiceQuestion[T]) Spec() string { return "choice(" + q.spec() + ")" }
+
+func (q ChoiceQuestion[T]) spec() string {
 	values := make([]string, len(q.values))
 	for i, v := range q.values {
 		values[i] = strconv.Quote(string(v))
 	}
 	slices.Sort(values)
-	return "choice(" + strings.Join(values, "|") + ")"
+	return strings.Join(values, "|")
 }
 
 // Buttons is one button a row, in the order of the values.
