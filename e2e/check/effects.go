@@ -97,7 +97,7 @@ func (e *effects) idle(rec record) bool {
 // apply checks the revision that is the effect of a record.
 func (e *effects) apply(prev, r revision, rec record) {
 	first, again := e.applied[rec.id]
-	effect := r.cp.Effects != nil || !bytes.Equal(r.cp.State, prev.cp.State)
+	effect := r.effectOf(rec) || !bytes.Equal(r.cp.State, prev.cp.State)
 	switch {
 	case again && effect && e.count-first.place < checkpoint.MaxRecent:
 		e.w.violate("I1", e.c.key, "%s took effect at revision %d, though its id did as record %d at revision %d", rec, r.seq, first.record.seq, first.revision)
@@ -113,16 +113,32 @@ func (e *effects) apply(prev, r revision, rec record) {
 	e.follow(prev, r, rec)
 }
 
+// effectOf reports whether r's effects are those of a record. A write of a later
+// record that has not ended may move the cursor too, past records without effect.
+func (r revision) effectOf(rec record) bool {
+	switch e := r.cp.Effects; {
+	case e == nil:
+		return false
+	case e.Dead != nil:
+		return e.Dead.Seq <= rec.seq
+	default:
+		return e.Letter != nil && placeOf(*e.Letter) <= rec.seq
+	}
+}
+
 // follow checks that a record's effect follows from the state before and the record
 // itself.
 func (e *effects) follow(prev, r revision, rec record) {
-	if r.cp.Effects != nil && r.cp.Effects.Dead != nil {
+	if r.effectOf(rec) && r.cp.Effects.Dead != nil {
 		if d := r.cp.Effects.Dead; d.Seq != rec.seq || !bytes.Equal(r.cp.State, prev.cp.State) {
 			e.w.violate("I2", e.c.key, "revision %d sets record %d aside at the cursor of %s, or changes the state with it", r.seq, d.Seq, rec)
 		}
 		return
 	}
 	l := r.letter()
+	if !r.effectOf(rec) {
+		l = nil
+	}
 	if l != nil && l.ID != botmesh.LetterID(r.cp.Chat, r.cp.Epoch, rec.seq) {
 		e.w.violate("I2", e.c.key, "revision %d is the effect of %s and holds letter %s", r.seq, rec, l.ID)
 	}
