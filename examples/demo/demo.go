@@ -23,6 +23,7 @@ func Bot() *bot.Bot {
 	b.Command("/echo <text>", echo)
 	b.Command("/count", count)
 	b.Flow(orderFlow())
+	b.Flow(quizFlow())
 	b.Command("/slow <seconds>", slow)
 	b.Command("/burst <1-1000>", burst)
 	b.Command("/fail <times>", fail)

@@ -25,6 +25,7 @@ func TestStartGreetsAndListsCommands(t *testing.T) {
 /echo <text>
 /count
 /order
+/quiz
 /slow <seconds>
 /burst <1-1000>
 /fail <times>
@@ -68,6 +69,27 @@ func TestOrder(t *testing.T) {
 
 	p.User("/order").Bot("What would you like to order?").User("tea").Bot("How many?")
 	p.User("1").Bot("1 x tea, is that right?").User("no").Bot("cancelled").Idle()
+}
+
+// SPEC: H13. The quiz goes on at any question, on a replica that knows nothing of it.
+func TestQuiz(t *testing.T) {
+	t.Parallel()
+	for want, answers := range map[string][]string{
+		"score: 3/3": {"4", "paris", " 9 "},
+		"score: 1/3": {"5", "Paris", "six"},
+		"score: 0/3": {"four", "Lyon", "33"},
+	} {
+		p := flowtest.Play(t, demo.Bot()).Repeated()
+		p.User("/quiz").Bot("What is 2 + 2?").HandOver(demo.Bot())
+		p.CrashOn(answers[0]).Bot("What is the capital of France?").HandOver(demo.Bot())
+		p.User("/count").Bot("count: 1")
+		p.CrashOn(answers[1]).Bot("What is 3 * 3?").HandOver(demo.Bot())
+		p.CrashOn(answers[2]).Bot(want).Idle()
+	}
+	p := flowtest.Play(t, demo.Bot())
+	p.User("/quiz").Bot("What is 2 + 2?").User("4").Bot("What is the capital of France?")
+	p.User("/order").Bot("please finish quiz first, or /cancel")
+	p.User("/quiz").Bot("What is 2 + 2?").User("/cancel").Bot("cancelled").Idle()
 }
 
 func TestACommandIsNeverAnAnswer(t *testing.T) {
@@ -204,4 +226,10 @@ func TestCrashKillsTheProcess(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("got %v, want it killed; it said:\n%s", err, out)
 	}
+}
+
+// The chats of testdata go as they are written there; go test -update writes them.
+func TestChats(t *testing.T) {
+	t.Parallel()
+	flowtest.Files(t, "testdata/*.chat", func() flowtest.Bot { return demo.Bot() })
 }
