@@ -305,6 +305,38 @@ func TestABrokenRunIsCaught(t *testing.T) {
 	}
 }
 
+// What was under way when the evidence was taken is late, and no more than that; what
+// was done after it is not looked at.
+func TestARunThatIsNotAtRestIsLateAndNotBroken(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	good(s)
+	s.post(s.chat(1), s.update(1), true)
+	c := s.chat(2)
+	id := s.update(1)
+	seq := s.post(c, id, true)
+	s.take(c, "w1.2")
+	s.commit(c, "w1.2", id, seq)
+	c = s.chat(3)
+	o := s.owing(c, 1)
+	s.Taken, s.Unacked = s.wall(), 3
+	outbox := len(s.Outbox) // was read first
+	c.owed = []owed{o}
+	s.deliver(c, "w1.1")
+	s.flush(s.chat(2), "w1.2")
+	s.ack(c, "w1.1", c.cp.Cursor)
+	s.Outbox = s.Outbox[:outbox]
+	v := Judge(s.Evidence)
+	for _, f := range v.Findings {
+		if (len(f.Violations) > 0) != (f.ID == "I7") {
+			t.Errorf("%s: got %v, want I7 alone violated", f.ID, f.Violations)
+		}
+	}
+	if got := len(v.finding("I7").Violations); got != 4 {
+		t.Errorf("got %v, want a record, a letter to be flushed, one to be delivered, and the nudges", v.finding("I7").Violations)
+	}
+}
+
 func (v Verdict) finding(id string) Finding {
 	return v.Findings[slices.IndexFunc(v.Findings, func(f Finding) bool { return f.ID == id })]
 }

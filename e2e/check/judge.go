@@ -28,6 +28,10 @@ type Evidence struct {
 	// out, and handed out without an acknowledgement, at the end.
 	Waiting, Unacked uint64
 
+	// Taken is when the evidence began to be taken. What happened later is left out,
+	// for the streams are read one after the other. Zero leaves out nothing.
+	Taken time.Time
+
 	// Events is the merged history: what the processes wrote, and the harness with
 	// its webhooks, its platform and its faults.
 	Events []history.Event

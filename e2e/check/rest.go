@@ -19,6 +19,11 @@ func (w *world) rest(c *chat) {
 	if n := len(c.records); n > 0 && c.records[n-1].seq > last.cp.Cursor {
 		w.violate("I7", c.key, "%s waits: the cursor stands at %d, revision %d", c.records[n-1], last.cp.Cursor, last.seq)
 	}
+	if l := last.letter(); l != nil {
+		if _, _, ok := c.flushed(l.ID); !ok {
+			w.violate("I7", c.key, "letter %s of revision %d waits to be put into OUTBOX", l.ID, last.seq)
+		}
+	}
 	var through uint64
 	for _, l := range c.links {
 		through = max(through, l.Through)

@@ -105,6 +105,7 @@ type burial struct {
 }
 
 func newWorld(e Evidence, v *Verdict) *world {
+	e.cut()
 	w := &world{Evidence: e, chats: map[string]*chat{}, ends: map[string][]int64{}, stalls: map[string][]interval{}, v: v}
 	if len(e.Events) > 0 {
 		w.began = e.Events[0]
@@ -113,6 +114,21 @@ func newWorld(e Evidence, v *Verdict) *world {
 	w.readEvents()
 	return w
 }
+
+// cut leaves out what is later than the evidence.
+func (e *Evidence) cut() {
+	if e.Taken.IsZero() {
+		return
+	}
+	for _, stream := range []*[]jet.Stored{&e.Inbox, &e.Outbox, &e.Dead, &e.Checkpoints} {
+		*stream = slices.DeleteFunc(slices.Clone(*stream), func(m jet.Stored) bool { return m.Time.After(e.Taken) })
+	}
+	e.Events = slices.DeleteFunc(slices.Clone(e.Events), func(h history.Event) bool { return h.Wall.After(e.Taken) })
+}
+
+// underWay reports whether something was still to be done when the evidence was
+// taken: what is missing then is late, and not yet lost.
+func (w *world) underWay() bool { return w.Waiting+w.Unacked > 0 }
 
 // each calls f for every chat, in the order of their keys.
 func (w *world) each(f func(*chat)) {
