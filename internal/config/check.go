@@ -42,6 +42,11 @@ func (c Config) check() error {
 	p.schemes("nats_url", c.NATS.URL, "nats", "tls", "ws", "wss")
 	p.schemes("redis_url", c.Redis.URL, "redis", "rediss", "redis+cluster", "redis+sentinel", "rediss+cluster", "rediss+sentinel")
 	p.schemes("telegram_api_url", c.Telegram.APIURL, "http", "https")
+	p.schemes("whatsapp_api_url", c.WhatsApp.APIURL, "http", "https")
+	p.schemes("slack_api_url", c.Slack.APIURL, "http", "https")
+	if c.StandardWebhooks.APIURL.IsSet() {
+		p.schemes("standardwebhooks_api_url", c.StandardWebhooks.APIURL, "http", "https")
+	}
 	p.store(c.Store)
 	p.address("listen", c.Listen)
 	p.address("admin_listen", c.AdminListen)
@@ -53,20 +58,30 @@ func (c Config) check() error {
 	return errors.Join(p...)
 }
 
+// none reports whether none of the secrets is set.
+func none(secrets ...Secret) bool {
+	return !slices.ContainsFunc(secrets, Secret.IsSet)
+}
+
 // CheckIngress says what an ingress misses.
 func (c Config) CheckIngress() error {
-	if c.Telegram.Secret.IsSet() || c.Webchat.Secret.IsSet() {
-		return nil
-	}
-	return errors.New("BOTMESH_TELEGRAM_SECRET is not set: an ingress needs the secret of at least one provider (or of the web chat, BOTMESH_WEBCHAT_SECRET)")
+	var p problems
+	p.when(c.WhatsApp.VerifyToken.IsSet() && !c.WhatsApp.AppSecret.IsSet(), "whatsapp_app_secret", "is not set, and is what WhatsApp's webhooks are signed with")
+	p.when(none(c.Telegram.Secret, c.WhatsApp.AppSecret, c.Slack.SigningSecret, c.StandardWebhooks.Secret, c.Webchat.Secret),
+		"telegram_secret", "is not set: an ingress needs the secret of at least one provider (or of the web chat, BOTMESH_WEBCHAT_SECRET)")
+	return errors.Join(p...)
 }
 
 // CheckWorker says what a worker misses.
 func (c Config) CheckWorker() error {
-	if c.Telegram.Token.IsSet() || c.Webchat.Secret.IsSet() {
-		return nil
-	}
-	return errors.New("BOTMESH_TELEGRAM_TOKEN is not set: a worker needs the token of at least one provider (or the web chat, BOTMESH_WEBCHAT_SECRET)")
+	w, b := c.WhatsApp, c.StandardWebhooks
+	var p problems
+	p.when(w.AccessToken.IsSet() && w.PhoneNumberID == "", "whatsapp_phone_number_id", "is not set, and is the number to send from")
+	p.when(b.SendSecret.IsSet() && !b.APIURL.IsSet(), "standardwebhooks_api_url", "is not set, and is where messages are posted to")
+	p.when(b.APIURL.IsSet() && !b.SendSecret.IsSet(), "standardwebhooks_send_secret", "is not set, and is what messages are signed with")
+	p.when(none(c.Telegram.Token, w.AccessToken, c.Slack.Token, b.SendSecret, c.Webchat.Secret),
+		"telegram_token", "is not set: a worker needs the token of at least one provider (or the web chat, BOTMESH_WEBCHAT_SECRET)")
+	return errors.Join(p...)
 }
 
 type problems []error

@@ -30,9 +30,12 @@ type Config struct {
 
 	AdminToken Secret `key:"admin_token" help:"who knows it may send to chats through the worker's private address, /v1; at least 16 characters; turns that on"`
 
-	Telegram Telegram `key:"telegram"`
-	Webchat  Webchat  `key:"webchat"`
-	Log      Log      `key:"log"`
+	Telegram         Telegram         `key:"telegram"`
+	WhatsApp         WhatsApp         `key:"whatsapp"`
+	Slack            Slack            `key:"slack"`
+	StandardWebhooks StandardWebhooks `key:"standardwebhooks"`
+	Webchat          Webchat          `key:"webchat"`
+	Log              Log              `key:"log"`
 }
 
 // NATS is how to reach the servers that keep the streams.
@@ -52,6 +55,31 @@ type Telegram struct {
 	Secret  Secret `key:"secret" help:"secret token of the webhook; the ingress needs it to take messages"`
 	APIURL  URL    `key:"api_url" default:"https://api.telegram.org" help:"base address of Telegram's API"`
 	InDoubt string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Telegram may already have: resend it, or hold it back"`
+}
+
+// WhatsApp is the bot's number on the WhatsApp Cloud API.
+type WhatsApp struct {
+	AccessToken   Secret `key:"access_token" help:"access token of the Meta app; workers need it to send"`
+	AppSecret     Secret `key:"app_secret" help:"secret of the Meta app, which signs its webhooks; the ingress needs it to take messages"`
+	VerifyToken   Secret `key:"verify_token" help:"what was entered beside the webhook's address; the ingress needs it when Meta verifies that"`
+	PhoneNumberID string `key:"phone_number_id" help:"id (not the phone number) of the number to send from; workers need it, the ingress where the app has several numbers"`
+	APIURL        URL    `key:"api_url" default:"https://graph.facebook.com/v26.0" help:"base address of the Graph API, with its version"`
+	InDoubt       string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that WhatsApp may already have: resend it, or hold it back"`
+}
+
+// Slack is the bot's app on Slack.
+type Slack struct {
+	Token         Secret `key:"token" help:"bot token (xoxb-…); workers need it to send"`
+	SigningSecret Secret `key:"signing_secret" help:"signing secret of the app; the ingress needs it to take messages"`
+	APIURL        URL    `key:"api_url" default:"https://slack.com/api" help:"base address of Slack's Web API"`
+	InDoubt       string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Slack may already have: resend it, or hold it back"`
+}
+
+// StandardWebhooks is a backend of one's own that is a channel.
+type StandardWebhooks struct {
+	Secret     Secret `key:"secret" help:"what the backend signs with, whsec_… or whpk_…, several parted by spaces; the ingress needs it to take messages"`
+	SendSecret Secret `key:"send_secret" help:"what messages to the backend are signed with, whsec_…; workers need it, and the address, to send"`
+	APIURL     URL    `key:"api_url" help:"the backend's address, to which messages are posted"`
 }
 
 // Webchat is the web page that the ingress serves at /. It is on where Secret is set.
@@ -76,12 +104,6 @@ var reserved = map[string]string{
 	"handover_ttl":      "",
 	"max_answer_bytes":  "16KiB",
 	"telegram_mode":     "webhook",
-
-	"whatsapp_access_token":    "",
-	"whatsapp_app_secret":      "",
-	"whatsapp_verify_token":    "",
-	"whatsapp_phone_number_id": "",
-	"whatsapp_api_url":         "",
 }
 
 // foreign begins the environment variables that the demo bot reads itself.

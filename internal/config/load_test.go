@@ -114,7 +114,7 @@ func TestLoadProblems(t *testing.T) {
 			"BOTMESH_BOT must match", "BOTMESH_LEASE must be at least 500ms", "BOTMESH_LISTEN must be host:port",
 			"BOTMESH_NATS_URL must begin with nats://", "BOTMESH_REDIS_URL is not an address", "BOTMESH_WEBCHAT_SECRET must have at least 16",
 		}},
-		"not yet":       {env: []string{"BOTMESH_REDIS_DOWN=optimistic", "BOTMESH_WHATSAPP_ACCESS_TOKEN=x"}, want: []string{"redis_down is not built in yet: leave it at wait", "whatsapp_access_token is not built in yet: leave it out"}},
+		"not yet":       {env: []string{"BOTMESH_REDIS_DOWN=optimistic", "BOTMESH_HANDOVER_TTL=1m"}, want: []string{"redis_down is not built in yet: leave it at wait", "handover_ttl is not built in yet: leave it out"}},
 		"store not yet": {env: []string{"BOTMESH_STORE=postgres://u:pw@h/db"}, want: []string{"BOTMESH_STORE is postgres, which is not built in yet"}},
 		"store unknown": {env: []string{"BOTMESH_STORE=floppy"}, want: []string{"BOTMESH_STORE must be nats"}},
 		"empty file":    {env: []string{"BOTMESH_TELEGRAM_TOKEN=x", "BOTMESH_TELEGRAM_TOKEN_FILE=" + os.DevNull}, want: []string{"the file /dev/null is empty"}},
@@ -196,6 +196,41 @@ func TestUnexpected(t *testing.T) {
 	} {
 		if got := Unexpected(arg).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// SPEC X1
+func TestEachProviderIsEnough(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		env             []string
+		ingress, worker string // what is missing, empty for nothing
+	}{
+		"Telegram":             {[]string{"BOTMESH_TELEGRAM_SECRET=x", "BOTMESH_TELEGRAM_TOKEN=x"}, "", ""},
+		"WhatsApp":             {[]string{"BOTMESH_WHATSAPP_APP_SECRET=x", "BOTMESH_WHATSAPP_VERIFY_TOKEN=x", "BOTMESH_WHATSAPP_ACCESS_TOKEN=x", "BOTMESH_WHATSAPP_PHONE_NUMBER_ID=7"}, "", ""},
+		"WhatsAppNoSecret":     {[]string{"BOTMESH_SLACK_SIGNING_SECRET=x", "BOTMESH_SLACK_TOKEN=x", "BOTMESH_WHATSAPP_VERIFY_TOKEN=x"}, "BOTMESH_WHATSAPP_APP_SECRET", ""},
+		"WhatsAppNoNumber":     {[]string{"BOTMESH_WHATSAPP_APP_SECRET=x", "BOTMESH_WHATSAPP_ACCESS_TOKEN=x"}, "", "BOTMESH_WHATSAPP_PHONE_NUMBER_ID"},
+		"Slack":                {[]string{"BOTMESH_SLACK_SIGNING_SECRET=x", "BOTMESH_SLACK_TOKEN=x"}, "", ""},
+		"StandardWebhooks":     {[]string{"BOTMESH_STANDARDWEBHOOKS_SECRET=x", "BOTMESH_STANDARDWEBHOOKS_SEND_SECRET=x", "BOTMESH_STANDARDWEBHOOKS_API_URL=http://h"}, "", ""},
+		"BackendWithoutURL":    {[]string{"BOTMESH_STANDARDWEBHOOKS_SECRET=x", "BOTMESH_STANDARDWEBHOOKS_SEND_SECRET=x"}, "", "BOTMESH_STANDARDWEBHOOKS_API_URL"},
+		"BackendWithoutSecret": {[]string{"BOTMESH_SLACK_SIGNING_SECRET=x", "BOTMESH_SLACK_TOKEN=x", "BOTMESH_STANDARDWEBHOOKS_API_URL=http://h"}, "", "BOTMESH_STANDARDWEBHOOKS_SEND_SECRET"},
+	} {
+		l, err := Load(Input{Environ: c.env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for program, got := range map[string]error{c.ingress + " of the ingress": l.CheckIngress(), c.worker + " of the worker": l.CheckWorker()} {
+			want, _, _ := strings.Cut(program, " ")
+			if (got == nil) != (want == "") || got != nil && !strings.HasPrefix(got.Error(), want+" ") {
+				t.Errorf("%s: got %v, want missing: %s", name, got, program)
+			}
+		}
+	}
+	_, err := Load(Input{Environ: []string{"BOTMESH_WHATSAPP_API_URL=x", "BOTMESH_SLACK_API_URL=ftp://x", "BOTMESH_STANDARDWEBHOOKS_API_URL=x"}})
+	for _, name := range []string{"WHATSAPP", "SLACK", "STANDARDWEBHOOKS"} {
+		if err == nil || !strings.Contains(err.Error(), "BOTMESH_"+name+"_API_URL must begin with http") {
+			t.Errorf("got %v, want the address of %s named", err, name)
 		}
 	}
 }

@@ -26,7 +26,6 @@ import (
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/journal"
-	"github.com/botmesh-go/botmesh/provider/telegram"
 	"github.com/botmesh-go/botmesh/provider/webchat"
 )
 
@@ -166,12 +165,8 @@ func (in *Ingress) handler() (http.Handler, error) {
 		return nil, err
 	}
 	cfg := ingress.Config{Journal: publisher, Logger: log}
-	if s.Telegram.Secret.IsSet() {
-		t, err := telegram.NewReceiver(telegram.ReceiverConfig{Secret: s.Telegram.Secret.Reveal()})
-		if err != nil {
-			return nil, err
-		}
-		cfg.Receivers = append(cfg.Receivers, t)
+	if cfg.Receivers, err = receivers(s); err != nil {
+		return nil, err
 	}
 	if s.Webchat.Secret.IsSet() {
 		in.letters = newLetters()
