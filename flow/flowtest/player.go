@@ -239,3 +239,12 @@ func texts(sends []botmesh.Send) []string {
 	}
 	return all
 }
+
+// Hear looks at everything that the bot said, whatever it is.
+func (p *Player) Hear() *Player {
+	if n := len(p.heard); n > 0 {
+		p.last = p.heard[n-1]
+	}
+	p.heard = nil
+	return p
+}

@@ -1,8 +1,10 @@
 package flowtest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -29,11 +31,11 @@ func (c *chat) repeat(ctx context.Context, r botmesh.Record, try int, m *midway,
 	if err != nil {
 		return fmt.Errorf("run a second time: got error %w", err)
 	}
-	if diff := cmp.Diff(o, again); diff != "" {
-		return fmt.Errorf("run a second time, it decides otherwise (-first +second):\n%s", diff)
+	if !reflect.DeepEqual(o, again) {
+		return fmt.Errorf("run a second time, it decides otherwise (-first +second):\n%s", cmp.Diff(o, again))
 	}
-	if diff := cmp.Diff(kept, m.kept); diff != "" {
-		return fmt.Errorf("run a second time, it keeps something else (-first +second):\n%s", diff)
+	if !bytes.Equal(kept, m.kept) {
+		return fmt.Errorf("run a second time, it keeps something else: got %q, want %q", m.kept, kept)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // Bounds of a walk.
 const (
-	walks      = 200 // conversations
+	walks      = 100 // conversations
 	walkLength = 40  // records of each
 )
 
