@@ -43,6 +43,8 @@ type Record struct {
 	User string `json:"-"`
 	// SentAt is the platform's time of the event, zero if it gives none.
 	SentAt time.Time `json:"-"`
+	// Timer is the id under which the timer was armed that fired, of a TypeTimer record.
+	Timer string `json:"-"`
 	// Hops counts the commands that led to this record, against loops.
 	Hops int `json:"-"`
 	// RequeueOf and ReplayOf name the dead letter or record that this one

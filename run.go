@@ -17,6 +17,8 @@ type Run struct {
 	State []byte
 	// Kept is what earlier tries of this very record kept, nil if nothing.
 	Kept []byte
+	// Timer is the timer that fired, if the record is one of TypeTimer.
+	Timer Timer
 	// Try counts the runs of this record that failed, plus one.
 	Try int
 	// Fence grows each time the chat changes hands; for locks, logs and outside
@@ -33,9 +35,32 @@ type Outcome struct {
 	State []byte
 	// Sends are the messages to send, in order.
 	Sends []Send
-	// Ignored says that the record had no effect. State and Sends are not looked
-	// at; the chat moves on past the record with its next commit.
+	// Arm are timers to set, Disarm the names of timers that are to fire no more. One
+	// of a name that is armed is disarmed first. A timer that fired is armed no more.
+	Arm    []Timer
+	Disarm []string
+	// Ignored says that the record had no effect. Nothing else is looked at; the chat
+	// moves on past the record with its next commit.
 	Ignored bool
+}
+
+// Bounds of timers.
+const (
+	MaxTimers    = 64      // armed at once in a chat
+	MaxTimerData = 4 << 10 // bytes of Timer.Data
+	MaxTimerName = 100     // bytes of Timer.Name
+)
+
+// Timer is something that a chat is to be woken for. It fires once, on whichever
+// replica is alive then, as a record of TypeTimer in the chat's journal: in order with
+// its messages and under its turn. It fires at At or up to a second later, or at once
+// if At has passed; later if nobody is there to run it.
+type Timer struct {
+	// Name is the bot's own name for it; of a chat's armed timers each has another.
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+	// Data comes back when it fires.
+	Data []byte `json:"data,omitempty"`
 }
 
 // Midway is what a run may do before it ends. Each call is a commit of its own

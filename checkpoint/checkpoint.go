@@ -9,8 +9,15 @@ import (
 	"github.com/botmesh-go/botmesh"
 )
 
-// Format is the newest format that this build reads, and the one it writes.
-const Format = 1
+// The formats that this build writes: the second where there is something that
+// readers of the first do not know of.
+const (
+	formatPlain  = 1
+	formatTimers = 2
+)
+
+// Format is the newest format that this build reads.
+const Format = formatTimers
 
 // ErrNewerFormat says that a checkpoint was written by a newer build in a format
 // that this one can not read. It must not be touched.
@@ -37,6 +44,9 @@ type Checkpoint struct {
 	CursorAt time.Time `json:"cursor_at,omitzero"`
 
 	State []byte `json:"state,omitempty"`
+	// Timers are those that are armed, in the order in which they were. A timer record
+	// counts only while its timer is here.
+	Timers []Armed `json:"timers,omitempty"`
 
 	During *During `json:"during,omitempty"`
 	Tries  *Tries  `json:"tries,omitempty"`
@@ -92,8 +102,18 @@ type Effects struct {
 	At     time.Time       `json:"at"`
 	Letter *botmesh.Letter `json:"letter,omitempty"`
 	Dead   *Dead           `json:"dead,omitempty"`
-	// Other effects (timers, commands, user changes) are reserved: a build that
-	// does not know one must not touch the checkpoint, so they raise Format.
+	// Arm are the ids of timers to arm, each in Timers. Disarm are the ids of those to
+	// take back; one that fires all the same is armed no more.
+	Arm    []string `json:"arm,omitempty"`
+	Disarm []string `json:"disarm,omitempty"`
+	// Other effects (commands, user changes) are reserved: a build that does not
+	// know one must not touch the checkpoint, so they raise Format.
+}
+
+// Armed is a timer under the id of its arming, which no other arming has.
+type Armed struct {
+	ID string `json:"id"`
+	botmesh.Timer
 }
 
 // Dead is a record that was set aside.
@@ -106,7 +126,10 @@ type Dead struct {
 
 // Encode writes c as a store keeps it.
 func (c Checkpoint) Encode() ([]byte, error) {
-	c.Format = Format
+	c.Format = formatPlain
+	if len(c.Timers) > 0 || c.Effects != nil && len(c.Effects.Disarm) > 0 {
+		c.Format = formatTimers
+	}
 	b, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: encode: %w", err)

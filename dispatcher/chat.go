@@ -32,7 +32,15 @@ func (l *lane) load(ctx context.Context) (chatCopy, error) {
 	case l.d.cfg.Deploy != 0 && cp.Deploy > l.d.cfg.Deploy:
 		return chatCopy{}, &laterError{time.Now().Add(l.d.cfg.Lease), "the checkpoint is of a newer deploy"}
 	}
-	if epoch := l.d.cfg.Journal.Epoch(); cp.Epoch != epoch {
+	epoch := l.d.cfg.Journal.Epoch()
+	anew := cp.Epoch != epoch && cp.Epoch != ""
+	if anew {
+		// One of the two is old. If it is ours, nothing here may be taken for the chat's.
+		if err := l.d.cfg.Journal.Current(ctx); err != nil {
+			return chatCopy{}, chatError("compare the journals of", l.chat, err)
+		}
+	}
+	if cp.Epoch != epoch {
 		// The journal was made anew: its sequences are not those of the cursor.
 		cp.Epoch, cp.Cursor, cp.CursorAt, cp.During, cp.Tries = epoch, 0, time.Time{}, nil, nil
 	}
@@ -41,14 +49,17 @@ func (l *lane) load(ctx context.Context) (chatCopy, error) {
 		// committed before counts as flushed.
 		cp.OutEpoch, cp.Out, cp.Effects = epoch, 0, dropLetter(cp.Effects)
 	}
+	rearm(&cp, anew)
 	return chatCopy{row: row, cp: cp}, nil
 }
 
 func dropLetter(e *checkpoint.Effects) *checkpoint.Effects {
-	if e == nil || e.Dead == nil {
+	if e == nil {
 		return nil
 	}
-	return &checkpoint.Effects{At: e.At, Dead: e.Dead}
+	rest := *e
+	rest.Letter = nil
+	return &rest
 }
 
 // applied settles a nudge whose record is not to be run, and reports whether it
@@ -147,6 +158,11 @@ func (l *lane) flush(ctx context.Context, c *chatCopy, put func(uint64, botmesh.
 	if e != nil && e.Dead != nil {
 		if err := insist(ctx, func() error { return l.setAside(ctx, *e.Dead) }); err != nil {
 			return chatError("set aside a record of", l.chat, err)
+		}
+	}
+	if e != nil {
+		if err := l.flushTimers(ctx, c.cp); err != nil {
+			return err
 		}
 	}
 	if e != nil && e.Letter != nil {

@@ -40,6 +40,9 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, o botmesh.Outcome) e
 		}
 		next.Effects, h.sent = letter, true
 	}
+	if err := setTimers(&next, r, o); err != nil {
+		return &failedError{err}
+	}
 	if err := h.failIfTooLarge(h.commit(ctx, next, maxCheckpoint)); err != nil {
 		return err
 	}
@@ -82,6 +85,7 @@ func size(l botmesh.Letter) int {
 func (h *hold) past(r botmesh.Record) checkpoint.Checkpoint {
 	next := h.cp
 	next.Cursor, next.CursorAt = r.Seq, r.Stored
+	next.Timers = withoutTimer(next.Timers, r.Timer)
 	next.During, next.Tries, next.Claim, next.Effects = nil, nil, nil, nil
 	if r.ID != "" {
 		next.Recent = h.cp.Recent.With(r.ID)
@@ -94,7 +98,7 @@ func (h *hold) past(r botmesh.Record) checkpoint.Checkpoint {
 // gone by then, and effects of that age count as flushed.
 func (h *hold) commit(ctx context.Context, next checkpoint.Checkpoint, limit int) error {
 	var ttl time.Duration
-	if len(next.State) == 0 {
+	if len(next.State)+len(next.Timers) == 0 {
 		ttl = 2 * h.d.cfg.Retention
 	}
 	return h.write(ctx, next, ttl, limit)

@@ -172,8 +172,8 @@ func (d *Dispatcher) pull() error {
 		return nil // draining
 	}
 	err = d.cfg.Journal.Pull(d.soft, min(n, 256), d.cfg.Lease/3, d.nudge)
-	if d.soft.Err() != nil {
-		return err
+	if d.soft.Err() != nil || errors.Is(err, journal.ErrEpochChanged) {
+		return err // no lane is to go on a moment longer than need be
 	}
 	switch {
 	case err != nil && !d.away:

@@ -31,6 +31,9 @@ func (h *hold) record(e journal.Entry) error {
 		telemetry.DuplicatesIn.Add(h.ctx, 1)
 		return h.skip(e.Record)
 	}
+	if _, armed := fired(h.cp, e.Record); e.Record.Type == botmesh.TypeTimer && !armed {
+		return h.skip(e.Record)
+	}
 	if err := h.claim(e.Record); err != nil {
 		return err
 	}
@@ -142,8 +145,9 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, tries checkpoint.Tries
 	defer cancel()
 	m := newMidway()
 	defer m.seal()
+	timer, _ := fired(h.cp, r)
 	ended := h.d.start(ctx, botmesh.Run{
-		Record: r, State: h.cp.State, Kept: h.during(r).Kept, Try: tries.N + 1, Fence: h.fence, Now: time.Now(),
+		Record: r, Timer: timer, State: h.cp.State, Kept: h.during(r).Kept, Try: tries.N + 1, Fence: h.fence, Now: time.Now(),
 	}, m)
 	eager := 0
 	for {

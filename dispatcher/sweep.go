@@ -99,7 +99,7 @@ func (d *Dispatcher) sweepChat(ctx context.Context, key, epoch string) error {
 	if err != nil || row.Revision == 0 || cp.Epoch == epoch || cp.Chat.Validate() != nil {
 		return nil // what can not be read here is a newer build's to see to
 	}
-	if cp.Effects == nil {
+	if cp.Effects == nil && len(cp.Timers) == 0 {
 		tail, err := d.cfg.Outbox.Last(ctx, cp.Chat)
 		if err != nil {
 			return err

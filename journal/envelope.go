@@ -70,7 +70,6 @@ func encode(bot string, r botmesh.Record) (jet.Msg, error) {
 		family = familyStatus
 	}
 	h := nats.Header{}
-	h.Set(headerMsgID, bot+":"+r.Chat.Provider+":"+escapeHeader(r.ID))
 	h.Set(headerType, string(kind))
 	setText(h, headerUser, r.User)
 	setText(h, headerRequeueOf, r.RequeueOf)
@@ -83,6 +82,12 @@ func encode(bot string, r botmesh.Record) (jet.Msg, error) {
 		h.Set(headerHops, strconv.Itoa(r.Hops))
 	}
 	setTrace(h, r.Trace)
+	if r.Timer == "" {
+		h.Set(headerMsgID, bot+":"+r.Chat.Provider+":"+escapeHeader(r.ID))
+	} else { // what a schedule publishes has no message id
+		setText(h, headerID, r.ID)
+		setText(h, headerTimer, r.Timer)
+	}
 	return jet.Msg{Subject: subjectOf(family, bot, r.Chat), Header: h, Data: data}, nil
 }
 
@@ -156,7 +161,7 @@ func readHead(family, bot string, m jet.Stored) (botmesh.Record, error) {
 	f := fields{h: m.Header}
 	r.ID = f.id(bot, provider)
 	r.Type = typeOf(m.Header.Get(headerType))
-	r.User = f.text(headerUser)
+	r.User, r.Timer = f.text(headerUser), f.text(headerTimer)
 	r.RequeueOf, r.ReplayOf = f.text(headerRequeueOf), f.text(headerReplayOf)
 	r.SentAt = f.time(headerSentAt)
 	r.Hops = f.number(headerHops)

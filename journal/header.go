@@ -18,6 +18,7 @@ const (
 	headerType      = "Bot-Type"
 	headerID        = "Bot-Id"   // the id, where there is no message id: fired timers, dead letters
 	headerChat      = "Bot-Chat" // the written key, where the subject's token is a hash
+	headerTimer     = "Bot-Timer"
 	headerUser      = "Bot-User"
 	headerSentAt    = "Bot-Sent-At"
 	headerHops      = "Bot-Hops"

@@ -102,6 +102,13 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 // Epoch names the stream as it was made. Sequences of different epochs can not be compared.
 func (j *Journal) Epoch() string { return j.epoch }
 
+// Current says whether the stream is still the one that was opened, by its leader's
+// word. It returns [ErrEpochChanged] if not, botmesh.ErrRefused if nobody could answer.
+func (j *Journal) Current(ctx context.Context) error {
+	_, err := j.sameEpoch(ctx)
+	return err
+}
+
 // sameEpoch asks the stream's leader and returns what it says.
 func (j *Journal) sameEpoch(ctx context.Context) (jet.Info, error) {
 	info, err := j.inbox.Info(ctx)
