@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -54,9 +55,6 @@ func (d *desk) due(now time.Time) (next time.Time) {
 
 // waiting are the records that may be handed out now.
 func (d *desk) waiting(now time.Time) (of []uint64) {
-	if d.epoch != d.s.epochs[inbox] {
-		return nil
-	}
 	for _, seq := range d.sorted() {
 		if !now.Before(d.pending[seq].due) {
 			of = append(of, seq)
@@ -68,8 +66,13 @@ func (d *desk) waiting(now time.Time) (of []uint64) {
 	return of
 }
 
+var errGone = fmt.Errorf("sim: the stream is gone: %w", botmesh.ErrRefused)
+
 // hand hands one record out.
 func (d *desk) hand(p *process) (jet.Delivery, error) {
+	if d.epoch != d.s.epochs[inbox] {
+		return jet.Delivery{}, errGone
+	}
 	now := time.Now()
 	of := d.waiting(now)
 	if again := d.sorted(); len(again) > 0 && d.s.chance(d.s.weather.again) {
@@ -174,8 +177,8 @@ func (c puller) Pull(ctx context.Context, limit int, wait time.Duration, each fu
 		switch {
 		case c.s.park(k) == gone:
 			return fmt.Errorf("sim: %w", botmesh.ErrRefused)
-		case c.epoch != c.s.epochs[inbox]:
-			return fmt.Errorf("sim: the stream is gone: %w", botmesh.ErrRefused)
+		case errors.Is(k.err, errGone):
+			return errGone
 		case k.err != nil:
 			if !time.Now().Before(until) {
 				return nil

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 1000, "how many schedules to try")
+	seeds = flag.Int("seeds", defaultSeeds, "how many schedules to try")
 	from  = flag.Uint64("from", 1, "the first schedule")
 	seed  = flag.Uint64("seed", 0, "the only schedule to try, with its trace")
 	hunt  = flag.Bool("hunt", false, "only say which schedule breaks a rule first, and which rule")
