@@ -3,7 +3,6 @@ package providertest
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"testing"
 	"time"
 
@@ -61,15 +60,4 @@ func Stale(t *testing.T, at func(now time.Time) provider.Receiver, s Sample, sig
 			t.Errorf("%v off: got %v, want it taken %v", off, err, good)
 		}
 	}
-}
-
-// Post is the request that delivers s to the path, for tests with an ingress.
-func (s Sample) Post(t testing.TB, address string) *http.Request {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, bytes.NewReader(s.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header = s.Header.Clone()
-	return req
 }
