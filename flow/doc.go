@@ -1,5 +1,6 @@
-// Package flow is for writing conversations: a flow is a set of steps, each step
-// one question with a typed answer.
+// Package flow is for writing conversations: a flow is a set of steps. Most steps
+// are one question with a typed answer, added with [Ask]; a step may also be several
+// questions in straight-line code, [Script], or another flow, [Call].
 //
 //	type Order struct {
 //		Item string `json:"item"`
@@ -21,10 +22,16 @@
 // leaves in it is what the next one finds.
 //
 // Between two messages nothing of a flow lives in memory. It is a [Position]:
-// the step whose question is open and the state, encoded. Start, Answer, AskAgain
-// and Cancel of a [Definition] are functions from a position and a [Turn] to the
+// the step whose question is open and the state, encoded. The methods of a
+// [Definition] that take a [Turn] are functions from a position and that turn to the
 // next position and what is said. They do no I/O, read no clock and keep nothing;
-// a handler that does the same can be run again anywhere, with the same end.
+// a handler that does the same can be run again anywhere, with the same end. What a
+// handler does outside the conversation it does with [Do], which records the result.
+//
+// A position is also what a later build finds. It goes on where the step has its
+// name, or had it ([Was]), and the kind of answer is the same; if the question is
+// another by now, the reply is tried with it, and it is asked if that fails. Where
+// the step is gone, or the state can not be read, it is [ErrStranded].
 //
 // What belongs here: flows, their steps and state, and the turn that handlers see.
 // Answer types are in flow/ask, tests that play a chat in flow/flowtest. Which

@@ -11,5 +11,7 @@
 // handler keeps in memory alone is lost here as it is when another replica takes
 // the chat. Everything the bot says must be looked at before the user goes on.
 //
-// [Transcript] is the same without a test, for examples.
+// [Player.Repeated] runs everything twice and finds what is not to be repeated. [Walk]
+// plays a flow at random. [Files] plays chats that are written down in files, and
+// [Transcript] one without a test, for examples.
 package flowtest
