@@ -198,6 +198,26 @@ func TestTexts(t *testing.T) {
 	p.Record(botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: "~1:yes"}}).Bot("botón viejo")
 }
 
+// /back and /help are there when a flow has what they are for, and else the author's.
+func TestCommandsOfFlows(t *testing.T) {
+	t.Parallel()
+	f := flow.New[form]("form", flow.Trigger("/form"), flow.Back(1))
+	flow.Ask(f, askName, ask.Text(), "Name?", func(c *flow.C[form], _ string) flow.Next { return c.Goto(askSure) })
+	flow.Ask(f, askSure, ask.Confirm(), "Sure?", func(c *flow.C[form], _ bool) flow.Next { return c.End() }, flow.Help("Press one."))
+	b := func() *bot.Bot { return bot.New().Flow(f).Fallback(said) }
+	p := flowtest.Play(t, b().Texts(bot.Texts{NothingBefore: "nada antes", Help: "sé esto:\n{commands}"}))
+	p.User("/help").Bot("sé esto:\n/form\n/help\n/back\n/cancel").User("/back").Bot("nada antes")
+	p.User("/form").Bot("Name?").User("/Back@some_bot").Bot("nada antes\nName?").User("/help").Bot("sé esto:\n/form\n/help\n/back\n/cancel")
+	p.User("Ana").Bot("Sure?").User("/help").Bot("Press one.\nSure?").User("/back").Bot("Name?")
+
+	if err := b().Command("/back", said).Validate(); err == nil || !strings.Contains(err.Error(), `command "/back" is the bot's own`) {
+		t.Errorf("got error %v, want /back refused", err)
+	}
+	p = flowtest.Play(t, formBot().Command("/back", said).Command("/help", said))
+	p.User("/back").Bot("said: /back").User("/help").Bot("said: /help")
+	flowtest.Play(t, formBot()).User("/back").Bot("unknown command: /back").User("/help").Bot("unknown command: /help")
+}
+
 var errBroken = errors.New("broken")
 
 func TestAHandlersErrorIsTheRuns(t *testing.T) {

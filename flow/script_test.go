@@ -331,3 +331,64 @@ func TestDoOutsideAScript(t *testing.T) {
 		t.Errorf("bookings, by key (-want +got):\n%s", diff)
 	}
 }
+
+// DESIGN §7: what a script waits for is its question's name and kind; the flow knows
+// the questions that are declared.
+func TestFingerprintsOfAScript(t *testing.T) {
+	t.Parallel()
+	script := func(q flow.Question[string], name, prompt string, opts ...flow.StepOption) (wait, shape string) {
+		f := flow.New[trip]("trip")
+		flow.Script(f, plan, func(c *flow.Talk[trip]) (flow.Next, error) {
+			_, err := flow.Await(c, name, q, prompt)
+			return c.End(), err
+		}, opts...)
+		return prints(t, f)
+	}
+	wait, shape := script(ask.Text(), "to", "Where to?", flow.Asks("to", "by"))
+	if w, s := script(ask.Text().Len(2, 3), "to", "Where?", flow.Asks("by", "to"), flow.Hint("Hm?"), flow.Help("Anywhere.")); w != wait || s != shape {
+		t.Errorf("other words, bounds and order: got %s %s, want %s %s", w, s, wait, shape)
+	}
+	if w, s := script(ask.Text(), "to", "Where to?", flow.Asks("to")); w != wait || s == shape {
+		t.Errorf("other questions declared: got %s %s, want only the shape changed", w, s)
+	}
+	if w, _ := script(ask.Text(), "by", "Where to?", flow.Asks("to", "by")); w == wait {
+		t.Errorf("another name: got %s again", w)
+	}
+	if w, _ := script(ask.Email(), "to", "Where to?", flow.Asks("to", "by")); w == wait {
+		t.Errorf("another kind: got %s again", w)
+	}
+}
+
+// What is written today must be read by every later build.
+func TestTheEncodingOfAScriptIsKept(t *testing.T) {
+	t.Parallel()
+	b := books{}
+	bt := planner(planTrip(b))
+	keeper := &keeping{}
+	out, err := bt.Turn(t.Context(), afterRome(t, bt), keeper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const state = `{"v":1,"position":{"flow":"plan","step":"plan","state":{"to":"","days":0},` +
+		`"heard":[{"ask":"to","kind":"3fe5850a7e2e","value":"Rome"},{"ask":"days","kind":"c511da579364","value":7}],"done":{"2.book.0":"no. 1"},` +
+		`"asked":3,"wait":"3549c4e73c12","shape":"51c6e27628e2"}}`
+	if diff := cmp.Diff(state, string(out.State)); diff != "" {
+		t.Errorf("state (-stored +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(`{"v":1,"done":{"book.0":"no. 1"}}`, string(keeper.kept)); diff != "" {
+		t.Errorf("kept (-stored +got):\n%s", diff)
+	}
+}
+
+// What an earlier run kept in a form that this build does not know fails the run.
+func TestKeptByALaterBuild(t *testing.T) {
+	t.Parallel()
+	bt := planner(planTrip(books{}))
+	for _, kept := range []string{`{"v":2}`, `{`} {
+		run := afterRome(t, bt)
+		run.Kept = []byte(kept)
+		if _, err := bt.Turn(t.Context(), run, &keeping{}); err == nil || !strings.Contains(err.Error(), "reading what an earlier run kept") {
+			t.Errorf("%s: got error %v, want one", kept, err)
+		}
+	}
+}
