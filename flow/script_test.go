@@ -168,7 +168,8 @@ func afterRome(t *testing.T, b *bot.Bot) botmesh.Run {
 // the open question is another, the reply is tried with it.
 func TestAScriptOfAnotherBuild(t *testing.T) {
 	t.Parallel()
-	// talk asks questions of these names, text but for "days", and says the answers.
+	// talk asks questions of these names, text but for "days" and "to" with an "@", and
+	// says the answers.
 	talk := func(names ...string) *bot.Bot {
 		return planner(func(c *flow.Talk[trip]) (flow.Next, error) {
 			var all []string
@@ -179,6 +180,8 @@ func TestAScriptOfAnotherBuild(t *testing.T) {
 					var n int
 					n, err = flow.Await(c, name, ask.Int(), name+"?")
 					said = fmt.Sprint(n)
+				} else if name == "to@" {
+					said, err = flow.Await(c, "to", ask.Email(), name+"?")
 				} else {
 					said, err = flow.Await(c, name, ask.Text(), name+"?")
 				}
@@ -201,6 +204,7 @@ func TestAScriptOfAnotherBuild(t *testing.T) {
 		{"more after it", []string{"to", "by", "with", "at"}, "car", []string{"with?"}},
 		{"less after it", []string{"to", "by"}, "car", []string{"Rome car"}},
 		{"another first", []string{"where", "by"}, "car", []string{"where?"}},
+		{"another kind first", []string{"to@", "by"}, "car", []string{"to@?"}},
 		{"one before it", []string{"at", "to", "by"}, "car", []string{"at?"}},
 		{"the open one gone", []string{"to"}, "car", []string{"to?"}},
 		{"the open one renamed, understood", []string{"to", "how"}, "car", []string{"Rome car"}},
