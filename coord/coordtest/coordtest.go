@@ -28,56 +28,59 @@ type Fleet struct {
 	Evict func(t testing.TB, key string)
 }
 
+// suite are the tests of the suite.
+var suite = []struct {
+	name string
+	run  func(*testing.T, Fleet)
+}{
+	{"Exclusion", testExclusion},
+	{"OrderByPlace", testOrderByPlace},
+	{"OrderByArrival", testOrderByArrival},
+	{"SameIncarnationTwice", testSameIncarnationTwice},
+	{"WaitingIsTold", testWaitingIsTold},
+	{"WaitingCounts", testWaitingCounts},
+	{"ReleaseWakes", testReleaseWakes},
+	{"Release", testRelease},
+	{"Renewal", testRenewal},
+	{"Previous", testPrevious},
+	{"Fence", testFence},
+	{"Passed", testPassed},
+	{"PassedNotByArrival", testPassedNotByArrival},
+	{"Crash", testCrash},
+	{"CrashAfterPush", testCrashAfterPush},
+	{"CrashInLine", testCrashInLine},
+	{"LongDeadInLine", testLongDeadInLine},
+	{"Reincarnation", testReincarnation},
+	{"Alive", testAlive},
+	{"Cancel", testCancel},
+	{"TurnWait", testTurnWait},
+	{"Close", testClose},
+	{"CloseInLine", testCloseInLine},
+	{"Forget", testForget},
+	{"ReleaseSuperseded", testReleaseSuperseded},
+	{"ForgetInLine", testForgetInLine},
+	{"BadRequest", testBadRequest},
+	{"Model", testModel},
+	{"Linearizable", testLinearizable},
+	{"TryLead", testTryLead},
+	{"Campaign", testCampaign},
+	{"LeaderGone", testLeaderGone},
+	{"CoolOff", testCoolOff},
+	{"Confirm", testConfirm},
+	{"CandidateGone", testCandidateGone},
+	{"Lock", testLock},
+	{"LockEnds", testLockEnds},
+	{"LockForgotten", testLockForgotten},
+	{"Inspect", testInspect},
+	{"Deaths", testDeaths},
+	{"List", testList},
+}
+
 // Run runs the suite. Fleet is called once for each test, for a fresh memory. What
 // is asked of a [coord.Elector], [coord.Locker] or [coord.Viewer] is skipped where
 // the coordinator is none.
 func Run(t *testing.T, fleet func(t *testing.T) Fleet) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, Fleet)
-	}{
-		{"Exclusion", testExclusion},
-		{"OrderByPlace", testOrderByPlace},
-		{"OrderByArrival", testOrderByArrival},
-		{"SameIncarnationTwice", testSameIncarnationTwice},
-		{"WaitingIsTold", testWaitingIsTold},
-		{"WaitingCounts", testWaitingCounts},
-		{"ReleaseWakes", testReleaseWakes},
-		{"Release", testRelease},
-		{"Renewal", testRenewal},
-		{"Previous", testPrevious},
-		{"Fence", testFence},
-		{"Passed", testPassed},
-		{"PassedNotByArrival", testPassedNotByArrival},
-		{"Crash", testCrash},
-		{"CrashAfterPush", testCrashAfterPush},
-		{"CrashInLine", testCrashInLine},
-		{"LongDeadInLine", testLongDeadInLine},
-		{"Reincarnation", testReincarnation},
-		{"Alive", testAlive},
-		{"Cancel", testCancel},
-		{"TurnWait", testTurnWait},
-		{"Close", testClose},
-		{"CloseInLine", testCloseInLine},
-		{"Forget", testForget},
-		{"ReleaseSuperseded", testReleaseSuperseded},
-		{"ForgetInLine", testForgetInLine},
-		{"BadRequest", testBadRequest},
-		{"Model", testModel},
-		{"Linearizable", testLinearizable},
-		{"TryLead", testTryLead},
-		{"Campaign", testCampaign},
-		{"LeaderGone", testLeaderGone},
-		{"CoolOff", testCoolOff},
-		{"Confirm", testConfirm},
-		{"CandidateGone", testCandidateGone},
-		{"Lock", testLock},
-		{"LockEnds", testLockEnds},
-		{"LockForgotten", testLockForgotten},
-		{"Inspect", testInspect},
-		{"Deaths", testDeaths},
-		{"List", testList},
-	} {
+	for _, test := range suite {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			f := fleet(t)

@@ -26,14 +26,14 @@ type callers struct {
 	timeout time.Duration // of one exchange
 }
 
-func newCallers(client redis.UniversalClient, timeout time.Duration) *callers {
+func newCallers(client redis.UniversalClient, timeout time.Duration, replicas int) *callers {
 	n := 1
 	if _, ok := client.(*redis.ClusterClient); ok {
 		n = clusterLanes
 	}
 	c := &callers{timeout: timeout}
 	for range n {
-		c.lanes = append(c.lanes, &caller{client: client, timeout: timeout})
+		c.lanes = append(c.lanes, &caller{client: client, timeout: timeout, replicas: replicas})
 	}
 	return c
 }
@@ -60,8 +60,9 @@ func (c *callers) do(ctx context.Context, call *call) (reply, error) {
 // turns at once that costs a third of what each alone would. A lone call is sent
 // from where it is made.
 type caller struct {
-	client  redis.UniversalClient
-	timeout time.Duration // of one exchange
+	client   redis.UniversalClient
+	timeout  time.Duration // of one exchange
+	replicas int           // that are waited for
 
 	mu    sync.Mutex
 	queue []*call
@@ -199,7 +200,7 @@ func (c *caller) exchange(ctx context.Context, batch []*call, run func(*call) on
 	if len(batch) == 0 {
 		return
 	}
-	if len(batch) == 1 {
+	if len(batch) == 1 && c.replicas == 0 {
 		cmd := run(batch[0])
 		c.client.Process(ctx, cmd) // the command has its error
 		batch[0].reply, batch[0].err = cmd.Slice()
@@ -210,6 +211,9 @@ func (c *caller) exchange(ctx context.Context, batch []*call, run func(*call) on
 	for i, call := range batch {
 		cmds[i] = run(call)
 		p.Process(ctx, cmds[i])
+	}
+	if c.replicas > 0 {
+		p.Do(ctx, "wait", c.replicas, (c.timeout / 3).Milliseconds()) // fewer is no fault: what was done is done
 	}
 	p.Exec(ctx) // each command has its own error
 	for i, call := range batch {

@@ -41,6 +41,10 @@ type Config struct {
 	// a day, so that a crash is noticed after a long outage. Fences grow all the
 	// same. At least two leases; default 1h.
 	Idle time.Duration
+	// WaitReplicas lets each call wait until as many of Redis' replicas have what it
+	// did, for at most a third of the time that a call has: a failover then forgets
+	// less. It costs each call that time, and is not for a cluster. Default 0.
+	WaitReplicas int
 	// Logger gets life events and faults. Default: discard.
 	Logger *slog.Logger
 }
@@ -76,6 +80,9 @@ func (cfg Config) withDefaults() (Config, error) {
 	}
 	if cfg.MaxPoll < minPoll {
 		bad("MaxPoll %s: want at least %s", cfg.MaxPoll, minPoll)
+	}
+	if _, cluster := cfg.Client.(*redis.ClusterClient); cfg.WaitReplicas < 0 || cluster && cfg.WaitReplicas > 0 {
+		bad("WaitReplicas %d: want 0 or more, and 0 on a cluster", cfg.WaitReplicas)
 	}
 	if cfg.Idle < 2*cfg.Lease {
 		bad("Idle %s: want at least two leases", cfg.Idle)

@@ -19,12 +19,17 @@ func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	_, err := rediscoord.New(rediscoord.Config{
-		Prefix: "a{b}", Replica: "a b", Lease: time.Millisecond, TurnWait: -1, MaxPoll: 1, Idle: time.Microsecond,
+		Prefix: "a{b}", Replica: "a b", Lease: time.Millisecond, TurnWait: -1, MaxPoll: 1, Idle: time.Microsecond, WaitReplicas: -1,
 	})
 	if err == nil {
 		t.Fatal("got no error")
 	}
-	for _, want := range []string{"no Client", "Prefix", "replica id", "Lease", "TurnWait", "MaxPoll", "Idle"} {
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
+	defer cluster.Close()
+	if _, err := rediscoord.New(rediscoord.Config{Client: cluster, WaitReplicas: 1}); err == nil {
+		t.Error("took replicas to wait for on a cluster")
+	}
+	for _, want := range []string{"no Client", "Prefix", "replica id", "Lease", "TurnWait", "MaxPoll", "Idle", "WaitReplicas"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("got %q, want %q named", err, want)
 		}

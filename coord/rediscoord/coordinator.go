@@ -61,7 +61,7 @@ func New(cfg Config) (*Coordinator, error) {
 		cfg:         cfg,
 		names:       names{cfg.Prefix},
 		incarnation: identity.Incarnation(cfg.Replica),
-		calls:       newCallers(cfg.Client, callTimeout(cfg.Lease)),
+		calls:       newCallers(cfg.Client, callTimeout(cfg.Lease), cfg.WaitReplicas),
 		ready:       make(chan struct{}),
 		beatNow:     make(chan struct{}, 1),
 		tickets:     map[string]*ticket{},

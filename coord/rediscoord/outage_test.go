@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -343,6 +344,30 @@ func TestSubscriptionStrayed(t *testing.T) {
 	c := join(t, rediscoord.Config{Client: &strayed{UniversalClient: dial(t, server), other: dial(t, other)}, Lease: lease})
 	subscribed(t, other.Client(t), c)
 	subscribed(t, server.Client(t), c)
+}
+
+// A grant is waited for on the replica, if so wanted, but no longer than calls may
+// take: one that is away delays and stops nothing.
+func TestWaitReplicas(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--repl-diskless-sync-delay", "0")
+	_, port, _ := strings.Cut(server.Addr(), ":")
+	replica := redistest.Start(t, "--replicaof", "127.0.0.1 "+port)
+	look := server.Client(t)
+	eventually(t, "the replica follows", func() bool { return strings.Contains(info(t, look, "replication")["slave0"], "state=online") })
+	const lease = 12 * time.Second // a call has two seconds
+	c := join(t, rediscoord.Config{Client: dial(t, server), Lease: lease, WaitReplicas: 1})
+	take(t, c, coord.Request{Key: "warm"})
+	replica.Stop()
+	began := time.Now()
+	turn := take(t, c, coord.Request{Key: "k"})
+	if got := time.Since(began); got < 600*time.Millisecond {
+		t.Errorf("granted after %s, want two thirds of a second", got)
+	}
+	replica.Continue()
+	if err := turn.Release(t.Context(), 0); err != nil && !errors.Is(err, botmesh.ErrUnknown) {
+		t.Error(err)
+	}
 }
 
 // SPEC: T14. Scripts that Redis no longer knows, and connections that it drops,
