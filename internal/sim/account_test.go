@@ -12,15 +12,18 @@ import (
 // came to that, and how to see it again.
 func account(t *testing.T, seed uint64, r result) string {
 	r, only := shrink(t, seed, r)
-	var list []string
+	list := []string{}
 	for _, n := range slices.Sorted(maps.Keys(only)) {
 		list = append(list, fmt.Sprint(n))
+	}
+	if len(list) == 0 {
+		list = []string{"0"} // no fault has this number
 	}
 	f := r.failures[0]
 	var s strings.Builder
 	fmt.Fprintf(&s, "seed %d broke %v\n", seed, f)
 	for _, line := range r.trace {
-		if f.chat != "" && strings.Contains(line, f.chat) && !strings.Contains(line, " pass") {
+		if matters(line, f.chat) {
 			fmt.Fprintln(&s, "  ", line)
 		}
 	}
@@ -28,8 +31,20 @@ func account(t *testing.T, seed uint64, r result) string {
 	for _, line := range r.trace[max(0, len(r.trace)-40):] {
 		fmt.Fprintln(&s, "  ", line)
 	}
-	fmt.Fprintf(&s, "see all of it: go test ./internal/sim -run TestSimulation -seed %d -only %q", seed, strings.Join(append(list, "0"), ","))
+	fmt.Fprintf(&s, "see all of it: go test ./internal/sim -run TestSimulation -seed %d -only %q", seed, strings.Join(list, ","))
 	return s.String()
+}
+
+// matters reports whether a line of the trace is of a chat and more than a call that
+// passed, or of what befell a replica.
+func matters(line, chat string) bool {
+	_, what, _ := strings.Cut(line, " ")
+	for _, word := range []string{"start ", "kill ", "freeze ", "drain ", "the lease ", "amnesia"} {
+		if strings.HasPrefix(what, word) {
+			return true
+		}
+	}
+	return chat != "" && strings.Contains(line, chat) && !strings.HasSuffix(line, " pass")
 }
 
 // shrink leaves out faults, first many at once, for as long as the same rule breaks.

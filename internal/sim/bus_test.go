@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -63,6 +64,9 @@ type call struct {
 	slow  bool // its answer waits once more
 	told  chan fate
 }
+
+// name is the call's key without its process.
+func (c *call) name() string { return strings.TrimPrefix(c.key, c.by.name+" ") }
 
 // flight is something on its way that no process waits for.
 type flight struct {
@@ -256,7 +260,7 @@ func (s *sim) carryOut(c *call, f fate) {
 		c.slow = f == pass && c.class != reading && c.class != plain && s.chance(s.weather.slow)
 	case f == late:
 		real := c.real
-		s.send(c.by, c.key, time.Now().Add(s.upTo(20*time.Second)), func() { _, _ = real() })
+		s.send(c.by, c.name(), time.Now().Add(s.upTo(20*time.Second)), func() { _, _ = real() })
 	}
 	c.told <- f
 }

@@ -63,7 +63,8 @@ func play(t *testing.T, seed uint64, only map[int]bool, verbose bool) (r result)
 	return r
 }
 
-// TestSimulation plays one schedule after the other.
+// TestSimulation plays one schedule after the other: what is random is the process's,
+// so that no two can be played at once.
 //
 // SPEC: J2 J4 J5 J6 J8 T6 T14 O1 O2 O3 O4 O7 C1 C5 C6. DESIGN: I1 I2 I3 I4 I5 I6 I7 I9 I10,
 // N4 N5 N6 C2 C3 C4 C5 C6 C7 C8 C10 D1 D2 D3 D4 D5 D7. HOLE: H1 H2 H3 H4 H5 H8 H9 H10 H12 H27 H28.

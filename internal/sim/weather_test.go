@@ -108,6 +108,9 @@ func (s *sim) befall(what string, do func()) bool {
 
 // kill ends a process at whatever it does. What it has sent lands, or does not.
 func (s *sim) kill(p *process) {
+	if p.dead {
+		return
+	}
 	s.note("kill %s", p.name)
 	p.dead = true
 	p.harm("")
@@ -129,7 +132,7 @@ func (s *sim) kill(p *process) {
 			if n == 2 {
 				at = at.Add(s.upTo(20 * time.Second))
 			}
-			s.sendLocked(p, c.key, at, func() { _, _ = real() })
+			s.sendLocked(p, c.name(), at, func() { _, _ = real() })
 		}
 		c.told <- gone
 	}

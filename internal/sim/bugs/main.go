@@ -80,7 +80,7 @@ func (b bug) hunt(dir string, seeds int) (found string, err error) {
 	}
 	if b.elsewhere != "" {
 		pkg, test, _ := strings.Cut(b.elsewhere, " ")
-		if out, err := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-count=1", "-run", test, pkg).CombinedOutput(); err == nil {
+		if out, err := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-count=1", "-timeout", playTime.String(), "-run", test, pkg).CombinedOutput(); err == nil {
 			return "", nil
 		} else if !strings.Contains(string(out), "--- FAIL") && !strings.Contains(string(out), "panic:") {
 			return "", fmt.Errorf("%s", out)
@@ -123,8 +123,8 @@ func (b bug) plant(dir string) (overlay string, err error) {
 
 var broken = regexp.MustCompile(`broken: (\S+)`)
 
-// playTime bounds how long the schedules of one bug may take.
-const playTime = 5 * time.Minute
+// playTime bounds how long the schedules of one bug may take, and another test of it.
+const playTime = 2 * time.Minute
 
 // play lets the simulation look for a bug.
 func play(program string, seeds int) (found string, err error) {
