@@ -4,8 +4,9 @@
 // [Sender] (cut a message into parts, call the platform once per part), or both.
 // Each platform is a package of its own below this one.
 //
-// What belongs here: the contract, the words for what a call came to, and
-// optional abilities as extra interfaces. Retrying, ordering, rate limits and
+// What belongs here: the contract, the words for what a call came to, optional
+// abilities as extra interfaces, and what every sender does before its calls: cut
+// texts, and write as text what its platform can not show. Retrying, ordering, rate limits and
 // receipts do not: that is the outbox's. Journaling is the ingress's.
 package provider
 

@@ -44,12 +44,12 @@ func TestPost(t *testing.T) {
 func TestErrorsHideTheAddress(t *testing.T) {
 	t.Parallel()
 	failing := roundTripper(func(r *http.Request) (*http.Response, error) {
-		return nil, errors.New("can not reach " + r.URL.String())
+		return nil, errors.New("can not reach " + r.URL.Path)
 	})
 	for name, c := range map[string]struct {
 		address   string
 		permanent bool
-	}{"Failed": {"http://h/hidden/x", false}, "Malformed": {"http://h\x7f/hidden/x", true}} {
+	}{"Failed": {"http://h/hidden/x", false}, "Open": {"http://h/x", false}, "Malformed": {"http://h\x7f/hidden/x", true}} {
 		_, err := New(Config{Transport: failing, Secret: "hidden"}).Post(t.Context(), c.address, nil, nil)
 		if err == nil || strings.Contains(err.Error(), "hidden") || provider.IsPermanent(err) != c.permanent {
 			t.Errorf("%s: got %v, want an error without the secret, permanent %v", name, err, c.permanent)

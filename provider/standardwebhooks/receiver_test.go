@@ -88,6 +88,7 @@ func TestKeysCanBeReplaced(t *testing.T) {
 		"OldAndNewSecret":    {other + " " + secret, good, true},
 		"OtherSecret":        {other, good, false},
 		"OldAndNewSignature": {secret, wrong + " v1a,ignored " + good, true},
+		"NewAndOldSignature": {secret + " " + other, good + " " + wrong, true},
 		"TooManySignatures":  {secret, strings.Repeat(wrong+" ", maxSignatures) + good, false},
 		"PublicKey":          {publicKey, byKey, true},
 		"PublicKeyAndSecret": {publicKey + " " + secret, good, true},

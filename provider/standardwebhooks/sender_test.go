@@ -48,22 +48,24 @@ func to(part, text string) provider.Call {
 func TestCallSendsOnce(t *testing.T) {
 	t.Parallel()
 	backend, api := fake(t, secret)
-	s := newSender(t, api, other+" "+secret) // the backend knows one of them
+	senders := []*standardwebhooks.Sender{newSender(t, api, other+" "+secret), newSender(t, api, secret+" "+other)} // the backend knows one of them
 	c := to("p/1.2/0.0", "hello")
 	c.Send.Buttons = [][]botmesh.Button{{{Label: "Yes", Payload: "y"}}}
-	for range 2 {
+	for _, s := range senders {
 		if sent, err := s.Call(t.Context(), c); err != nil || sent.MessageID != standardwebhooks.MessageID(c.Part) {
 			t.Errorf("got %+v, %v, want it sent under its id", sent, err)
 		}
 	}
-	if _, err := s.Call(t.Context(), to("p/1.2/0.1", "again")); err != nil {
-		t.Error(err)
+	for _, s := range senders {
+		if _, err := s.Call(t.Context(), to("p/1.2/0.1", "again")); err != nil {
+			t.Error(err)
+		}
 	}
 	got := backend.Chat("c-17/u-4")
 	if len(got) != 2 || got[0].Text != "hello" || got[0].Part != c.Part || cmp.Diff([]fakeplatform.Button{{Label: "Yes", Payload: "y"}}, got[0].Buttons) != "" {
 		t.Errorf("got %+v, want both messages once", got)
 	}
-	if !s.IdempotentCalls() {
+	if !senders[0].IdempotentCalls() {
 		t.Error("got calls that are not idempotent, want them so")
 	}
 }
