@@ -33,6 +33,13 @@ race: ## Run all tests but the black-box ones with the race detector.
 	@.ci/need-redis
 	go test -race $$(go list ./... | grep -v '/e2e$$')
 
+# For long: make lab DURATION=1h CHATS=200 SEED=7, and WORKERS, INGRESS, RATE, LEASE, ONLY, OUT.
+lab: ## Do to whole fleets what machines and networks do, and judge what came of it.
+	@.ci/need-redis
+	go run ./e2e/lab $(if $(DURATION),-for $(DURATION)) $(if $(CHATS),-chats $(CHATS)) $(if $(SEED),-seed $(SEED)) \
+		$(if $(WORKERS),-workers $(WORKERS)) $(if $(INGRESS),-ingress $(INGRESS)) $(if $(RATE),-rate $(RATE)) \
+		$(if $(LEASE),-lease $(LEASE)) $(if $(ONLY),-only $(ONLY)) $(if $(OUT),-out $(OUT))
+
 bench: ## Measure replies per second beside a bare loop on the same servers.
 	@.ci/need-redis
 	go run ./bench

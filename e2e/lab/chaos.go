@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +19,7 @@ type chaos struct {
 	plan   Plan
 	users  *users
 	before []check.Usage
+	phases phases
 }
 
 // injector does a fault, takes it back and says what was seen of it. Of one without
@@ -47,12 +49,14 @@ func (c *chaos) run(ctx context.Context) error {
 	if c.before, err = c.usage(ctx); err != nil {
 		return err
 	}
+	c.phases.next("starting")
 	c.users = &users{scene: c.scene, load: c.plan.Load}
 	talking, enough := context.WithCancel(ctx)
 	talked := make(chan error, 1)
 	go func() { talked <- c.users.run(ctx, talking) }()
 
 	err = c.faults(ctx)
+	c.phases.next("faults")
 	c.heal()
 	if err == nil {
 		wait(ctx, calm)
@@ -80,7 +84,7 @@ func (c *chaos) faults(ctx context.Context) error {
 				}
 				if err := c.fault(ctx, f); err != nil {
 					mu.Lock()
-					errs = append(errs, fmt.Errorf("lab: fault %s: %w", f.Kind, err))
+					errs = append(errs, fmt.Errorf("fault %s: %w", f.Kind, err))
 					mu.Unlock()
 				}
 			}
@@ -91,7 +95,7 @@ func (c *chaos) faults(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	if len(errs) == 0 && ctx.Err() != nil {
-		errs = append(errs, fmt.Errorf("lab: %w", context.Cause(ctx)))
+		errs = append(errs, context.Cause(ctx))
 	}
 	return errors.Join(errs...)
 }
@@ -148,16 +152,19 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 		return check.Evidence{}, check.Verdict{}, err
 	}
 	defer s.close()
-	c := &chaos{scene: s, plan: plan}
+	c := &chaos{scene: s, plan: plan, phases: phases{last: time.Now()}}
+	defer c.phases.print()
 	if err := c.run(ctx); err != nil {
 		e, v, _ := s.judge(ctx, check.Evidence{})
 		return e, v, err
 	}
 	s.drain(ctx, rest)
+	c.phases.next("coming to rest")
 	usage, err := s.grown(ctx, c.before)
 	if err != nil {
 		return check.Evidence{}, check.Verdict{}, err
 	}
+	defer c.phases.next("judging")
 	return s.judge(ctx, check.Evidence{
 		IdleWithin: rest, Usage: usage,
 		Want: check.Want{
@@ -166,3 +173,16 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 		},
 	})
 }
+
+// phases are how long the parts of a run took.
+type phases struct {
+	last time.Time
+	told []string
+}
+
+func (p *phases) next(name string) {
+	p.told = append(p.told, fmt.Sprintf("%s %v", name, time.Since(p.last).Round(100*time.Millisecond)))
+	p.last = time.Now()
+}
+
+func (p *phases) print() { fmt.Printf("\nchaos: %s\n", strings.Join(p.told, ", ")) }

@@ -43,16 +43,19 @@ type crash struct {
 
 func (c crash) String() string { return fmt.Sprintf("%s:%s", c.point.Name, c.action) }
 
-// crashes are all cases, those that the word only names if it is not empty.
-func crashes(only string) (all []crash) {
+// crashes are the cases that a word begins, all for none. At every point a process
+// dies. It stops there, too, where messages come by anyhow, and everywhere if all:
+// the other cases wait for retries and take long.
+func crashes(only string, all bool) (cases []crash) {
 	for _, p := range probe.Points() {
 		for _, a := range []probe.Action{probe.Kill, probe.Stop} {
-			if c := (crash{p, a}); only == "" || strings.HasPrefix(c.String(), only) {
-				all = append(all, c)
+			if c := (crash{p, a}); strings.HasPrefix(c.String(), only) &&
+				(all || only != "" || a == probe.Kill || p.Needs == probe.Nothing || p.Needs == probe.Eager) {
+				cases = append(cases, c)
 			}
 		}
 	}
-	return all
+	return cases
 }
 
 // outcome is what a case came to.

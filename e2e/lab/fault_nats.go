@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -112,16 +112,15 @@ func stepDown(c *chaos, ctx context.Context, f Fault, begin func(string)) (strin
 		return "", err
 	}
 	begin(leader.Name)
-	msg, err := c.conn.NATS().RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
+	err = on(ctx, leader, func(ctx context.Context, js jetstream.JetStream) error {
+		msg, err := js.Conn().RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
+		if err == nil && !bytes.Contains(msg.Data, []byte(`"success":true`)) {
+			err = fmt.Errorf("got %s", msg.Data)
+		}
+		return err
+	})
 	if err != nil {
 		return "", err
-	}
-	var answer struct {
-		Success bool
-		Error   *jetstream.APIError
-	}
-	if err := json.Unmarshal(msg.Data, &answer); err != nil || !answer.Success {
-		return "", errors.Join(fmt.Errorf("got %s", msg.Data), err)
 	}
 	next, err := c.awaitLeader(ctx, stream, leader)
 	if err != nil {
@@ -193,37 +192,54 @@ func copied(ctx context.Context, js jetstream.JetStream, stream string) error {
 	return nil
 }
 
+// deleteConsumer takes away what hands out the nudges. Who pulls makes it anew.
 func deleteConsumer(c *chaos, ctx context.Context, _ Fault, begin func(string)) (string, error) {
-	stream := journal.InboxStream(c.cfg.bot)
-	s, err := c.conn.JetStream().Stream(ctx, stream)
-	if err != nil {
+	if err := c.whole(ctx); err != nil {
 		return "", err
 	}
-	var names []string
-	list := s.ConsumerNames(ctx)
-	for name := range list.Name() {
-		names = append(names, name)
-	}
-	if err := list.Err(); err != nil {
+	node := c.fleet.Engines.Nodes[0]
+	stream := journal.InboxStream(c.cfg.bot)
+	before, err := consumers(ctx, node, stream)
+	if err != nil {
 		return "", err
 	}
 	begin("nats")
 	at := time.Now()
-	for _, name := range names {
-		if err := s.DeleteConsumer(ctx, name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+	for name := range before {
+		err := on(ctx, node, func(ctx context.Context, js jetstream.JetStream) error {
+			return js.DeleteConsumer(ctx, stream, name)
+		})
+		if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
 			return "", err
 		}
 	}
 	for wait(ctx, 100*time.Millisecond) {
-		back := 0
-		for _, name := range names {
-			if con, err := s.Consumer(ctx, name); err == nil && con.CachedInfo().Created.After(at.Add(-time.Second)) {
-				back++
-			}
+		after, err := consumers(ctx, node, stream)
+		if err != nil {
+			continue
 		}
-		if back > 0 && back == len(names) {
-			return fmt.Sprintf("%s deleted, made again after %v", names, time.Since(at).Round(time.Millisecond)), nil
+		for name, made := range after {
+			if made.After(before[name]) {
+				return fmt.Sprintf("%d deleted, made again after %v", len(before), time.Since(at).Round(100*time.Millisecond)), nil
+			}
 		}
 	}
 	return "", nil
+}
+
+// consumers are those of a stream, each with when it was made.
+func consumers(ctx context.Context, node *fleet.Server, stream string) (map[string]time.Time, error) {
+	made := map[string]time.Time{}
+	err := on(ctx, node, func(ctx context.Context, js jetstream.JetStream) error {
+		s, err := js.Stream(ctx, stream)
+		if err != nil {
+			return err
+		}
+		list := s.ListConsumers(ctx)
+		for info := range list.Info() {
+			made[info.Name] = info.Created
+		}
+		return list.Err()
+	})
+	return made, err
 }

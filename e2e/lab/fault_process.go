@@ -54,7 +54,7 @@ func killWorker(c *chaos, ctx context.Context, f Fault, begin func(string)) (str
 		return "", err
 	}
 	if n := c.follow.await(ctx, meetTime, at, taken(held, victim)); n > 0 {
-		return fmt.Sprintf("had %d turns, %d taken over", len(held), n), nil
+		return fmt.Sprintf("had %s, %d taken over", counted(len(held), "turns"), n), nil
 	}
 	return "", nil
 }
@@ -76,7 +76,7 @@ func freezeWorker(c *chaos, ctx context.Context, f Fault, begin func(string)) (s
 		return "", nil
 	}
 	if f.Length < c.plan.Lease {
-		return fmt.Sprintf("had %d turns, stood still", len(held)), nil
+		return fmt.Sprintf("stood still, with %s", counted(len(held), "turns")), nil
 	}
 	gone := taken(held, victim)
 	n := c.follow.await(ctx, meetTime, at, func(e history.Event) bool {
@@ -85,7 +85,7 @@ func freezeWorker(c *chaos, ctx context.Context, f Fault, begin func(string)) (s
 	if n == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("had %d turns, %d lost or taken over", len(held), n), nil
+	return fmt.Sprintf("had %s, %d lost or taken over", counted(len(held), "turns"), n), nil
 }
 
 // unheard matches the webhooks that a process did not take.
@@ -124,7 +124,7 @@ func counted(n int, what string) string {
 		return ""
 	}
 	if n == 1 {
-		what = strings.Replace(what, "s ", " ", 1)
+		what = strings.TrimSuffix(strings.Replace(what, "s ", " ", 1), "s")
 	}
 	return fmt.Sprintf("%d %s", n, what)
 }

@@ -76,7 +76,7 @@ func (u *users) talk(ctx, until context.Context, chat int64, rate float64) {
 	r := rand.New(rand.NewPCG(u.load.Seed, uint64(chat)))
 	for n := 0; ; n++ {
 		pause := time.Duration(r.ExpFloat64() / rate * float64(time.Second))
-		texts, apart := u.next(r, chat, n)
+		texts, apart := next(r, chat, n)
 		if n == 0 {
 			pause /= 4
 		}
@@ -97,7 +97,7 @@ func (u *users) talk(ctx, until context.Context, chat int64, rate float64) {
 
 // next is what a user says next: texts that are posted one after the other, or all
 // at once if apart.
-func (u *users) next(r *rand.Rand, chat int64, n int) (texts []string, apart bool) {
+func next(r *rand.Rand, chat int64, n int) (texts []string, apart bool) {
 	plain := func() string { return fmt.Sprintf("text %d of %d, %d", n, chat, r.IntN(1000)) }
 	if n == 1 && chat%hotEvery == 3 {
 		return []string{"/poison"}, false

@@ -76,7 +76,7 @@ func runChaos(ctx context.Context, o options, programs proc.Programs, root strin
 		ingress: o.ingress, workers: o.workers, proxied: true, lease: o.lease,
 	}, plan)
 	report(os.Stdout, fmt.Sprintf("chaos: %v", time.Since(began).Round(time.Second)), e, v)
-	return errors.Join(err, part("chaos", v))
+	return errors.Join(err, failed("chaos", v))
 }
 
 // serve starts servers. The caller stops them.
@@ -101,7 +101,7 @@ func single(ctx context.Context, programs proc.Programs, dir string) (*fleet.Eng
 }
 
 func runSweep(ctx context.Context, o options, programs proc.Programs, only string) error {
-	cases := crashes(only)
+	cases := crashes(only, o.only != "")
 	if len(cases) == 0 {
 		return fmt.Errorf("lab: no crash point begins with %q", only)
 	}
@@ -113,19 +113,22 @@ func runSweep(ctx context.Context, o options, programs proc.Programs, only strin
 	defer stop()
 	began := time.Now()
 	var bad []error
+	held := 0
 	fmt.Printf("\ncrash: %d cases\n", len(cases))
 	sweep(ctx, programs, engines, dir, cases, func(r outcome) {
 		switch err := r.Err(); {
 		case err != nil:
 			report(os.Stdout, fmt.Sprintf("crash %s: %v", r.crash, r.took.Round(100*time.Millisecond)), r.evidence, r.verdict)
-			bad = append(bad, fmt.Errorf("crash %s: %w", r.crash, err))
+			bad = append(bad, r.err, failed("crash "+r.crash.String(), r.verdict))
 		case only != "":
+			held++
 			report(os.Stdout, fmt.Sprintf("crash %s: %v", r.crash, r.took.Round(100*time.Millisecond)), r.evidence, r.verdict)
 		default:
+			held++
 			fmt.Printf("  %-22s held  %v\n", r.crash, r.took.Round(100*time.Millisecond))
 		}
 	})
-	fmt.Printf("  %d of %d held, %v\n", len(cases)-len(bad), len(cases), time.Since(began).Round(time.Second))
+	fmt.Printf("  %d of %d held, %v\n", held, len(cases), time.Since(began).Round(time.Second))
 	return errors.Join(bad...)
 }
 
@@ -139,14 +142,7 @@ func runPoison(ctx context.Context, o options, programs proc.Programs) error {
 	began := time.Now()
 	e, v, err := poison(ctx, sceneConfig{programs: programs, engines: engines, dir: dir})
 	report(os.Stdout, fmt.Sprintf("poison: %v", time.Since(began).Round(time.Second)), e, v)
-	return errors.Join(err, part("poison", v))
-}
-
-func part(name string, v check.Verdict) error {
-	if err := v.Err(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return errors.Join(err, failed("poison", v))
 }
 
 // judgeAgain judges what a part of a run left in its directory.
@@ -157,5 +153,5 @@ func judgeAgain(dir string) error {
 	}
 	v := check.Judge(e)
 	report(os.Stdout, dir, e, v)
-	return v.Err()
+	return failed(dir, v)
 }

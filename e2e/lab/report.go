@@ -30,6 +30,23 @@ func report(to io.Writer, title string, e check.Evidence, v check.Verdict) {
 	}
 }
 
+// failed is the short form of what a report tells, nil if all held.
+func failed(what string, v check.Verdict) error {
+	broken := 0
+	for _, f := range v.Findings {
+		if len(f.Violations) > 0 {
+			broken++
+		}
+	}
+	switch {
+	case broken > 0:
+		return fmt.Errorf("%s: %d promises were broken", what, broken)
+	case len(v.Vacuous) > 0:
+		return fmt.Errorf("%s: nothing was proved in %d ways", what, len(v.Vacuous))
+	}
+	return nil
+}
+
 func said(violations int) string {
 	if violations == 0 {
 		return "held"

@@ -224,6 +224,8 @@ func (s *scene) close() {
 // waiting counts the nudges that were not handed out yet, and those that are not
 // acknowledged.
 func (s *scene) waiting(ctx context.Context) (pending, unacked uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // servers in trouble do not answer
+	defer cancel()
 	str, err := s.conn.JetStream().Stream(ctx, journal.InboxStream(s.cfg.bot))
 	if err != nil {
 		return 0, 0, err
