@@ -4,11 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/botmesh-go/botmesh"
 )
@@ -165,29 +162,26 @@ func Await[S, T any](c *Talk[S], name string, q Question[T], prompt string, opts
 	if err := s.check(name, o, keepable(reflect.TypeFor[T]()), checkQuestion(q)); err != nil {
 		return answer, c.stop(fmt.Errorf("await %q: %w", name, err))
 	}
-	if again, raw := s.again(name, q.Spec()); again {
-		if json.Unmarshal(raw, &answer) != nil {
-			return answer, c.stop(errDiverged)
-		}
+	raw, err := s.recorded(name, q.Spec())
+	switch {
+	case err != nil, raw != nil && json.Unmarshal(raw, &answer) != nil:
+		return answer, c.stop(errDiverged)
+	case raw != nil:
 		s.hear(name, q.Spec(), raw)
 		return answer, nil
-	} else if s.stopped != nil {
-		return answer, s.stopped
 	}
 	c.muted = false
 	buttons := q.Buttons()
 	if m := s.reply; m != nil {
 		s.reply = nil
-		var err error
-		var more *More
 		if answer, err = q.Parse(*m); err == nil {
-			raw, err := json.Marshal(answer)
-			if err != nil {
+			if raw, err = json.Marshal(answer); err != nil {
 				return answer, c.stop(fmt.Errorf("await %q: encoding the answer: %w", name, err))
 			}
 			s.hear(name, q.Spec(), raw)
 			return answer, nil
 		}
+		var more *More
 		switch known := s.open(name, q.Spec()); {
 		case errors.As(err, &more):
 			buttons = more.Buttons
@@ -211,18 +205,17 @@ func (s *script) check(name string, o stepOptions, errs ...error) error {
 	return errors.Join(errs...)
 }
 
-// again is the recorded answer to the next question, if there is one.
-func (s *script) again(name, spec string) (bool, json.RawMessage) {
+// recorded is the answer to the next question, nil if there is none yet. The error is
+// errDiverged if it was another question.
+func (s *script) recorded(name, spec string) (json.RawMessage, error) {
 	n := len(s.heard)
 	if n >= len(s.past.Heard) {
-		return false, nil
+		return nil, nil
 	}
-	h := s.past.Heard[n]
-	if h.Ask != name || h.Kind != fingerprint(spec) {
-		_ = s.turn.stop(errDiverged)
-		return false, nil
+	if h := s.past.Heard[n]; h.Ask == name && h.Kind == fingerprint(spec) {
+		return h.Value, nil
 	}
-	return true, h.Value
+	return nil, errDiverged
 }
 
 // hear records an answer.
@@ -258,16 +251,11 @@ func (s *script) doName(name string) string {
 	return fmt.Sprintf("%d.%s.%d", len(s.heard), name, n)
 }
 
-// unheard is p without the last answer of its script, and what was done with it.
+// unheard is p without the last answer of its script. What was done with that answer
+// is forgotten when the script has run again without it.
 func (p Position) unheard() Position {
 	n := len(p.Heard) - 1
 	p.Heard = p.Heard[:n:n]
 	p.Wait = ""
-	p.Done = maps.Clone(p.Done)
-	maps.DeleteFunc(p.Done, func(name string, _ json.RawMessage) bool {
-		before, _, _ := strings.Cut(name, ".")
-		heard, err := strconv.Atoi(before)
-		return err != nil || heard > n
-	})
 	return p
 }

@@ -94,7 +94,7 @@ func TestAScriptGoesOnAtAnyQuestion(t *testing.T) {
 	}
 }
 
-// SPEC: H9 H10. DESIGN: C2. A process that dies after its effect and before its
+// SPEC: H10. DESIGN: C2. A process that dies after its effect and before its
 // commit does it again with the same key; after that commit, never.
 func TestDoIsDoneOnce(t *testing.T) {
 	t.Parallel()
@@ -217,6 +217,42 @@ func TestAScriptOfAnotherBuild(t *testing.T) {
 		p.User(tt.reply).Bot(tt.want...)
 		if tt.name == "the open one changed" {
 			p.User("car").Bot("Please send a whole number.\ndays?") // it has been asked now
+		}
+	}
+}
+
+// What a later build does more than the one before, and earlier in the script, takes
+// nobody's result.
+func TestALaterBuildDoesMore(t *testing.T) {
+	t.Parallel()
+	b := books{}
+	build := func(more bool) *bot.Bot {
+		return planner(func(c *flow.Talk[trip]) (flow.Next, error) {
+			if more {
+				if n, err := flow.Do(c, "book", b.book); err != nil || n == "no. 1" {
+					return flow.Next{}, fmt.Errorf("booked %s: %w", n, err)
+				}
+			}
+			if _, err := flow.Await(c, "to", ask.Text(), "Where to?"); err != nil {
+				return flow.Next{}, err
+			}
+			n, err := flow.Do(c, "book", b.book)
+			if err != nil {
+				return flow.Next{}, err
+			}
+			if _, err := flow.Await(c, "days", ask.Int(), n+", how long?"); err != nil {
+				return flow.Next{}, err
+			}
+			c.Say(n)
+			return c.End(), nil
+		})
+	}
+	p := flowtest.Play(t, build(false))
+	p.User("/plan").Bot("Where to?").User("Rome").Bot("no. 1, how long?").Redeploy(build(true))
+	p.User("x").Bot("Please send a whole number.\nno. 1, how long?").User("7").Bot("no. 1")
+	for key, n := range b {
+		if n != 1 {
+			t.Errorf("%s: done %d times", key, n)
 		}
 	}
 }

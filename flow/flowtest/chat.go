@@ -30,11 +30,6 @@ type chat struct {
 // journal makes r the chat's next record.
 func (c *chat) journal(r botmesh.Record) botmesh.Record {
 	c.seq++
-	return c.filled(r)
-}
-
-// filled gives r the place of the chat's last record.
-func (c *chat) filled(r botmesh.Record) botmesh.Record {
 	r.Epoch, r.Seq = "test", c.seq
 	r.Stored = time.Date(2026, 1, 1, 0, 0, int(c.seq), 0, time.UTC)
 	r.ID = strconv.FormatUint(c.seq, 10)
