@@ -6,8 +6,8 @@
 //
 // What belongs here: the contract, the words for what a call came to, optional
 // abilities as extra interfaces, and what every sender does before its calls: cut
-// texts, and write as text what its platform can not show. Retrying, ordering, rate limits and
-// receipts do not: that is the outbox's. Journaling is the ingress's.
+// texts, and write as text what its platform can not show. Retrying, ordering, rate
+// limits and receipts do not: that is the outbox's. Journaling is the ingress's.
 package provider
 
 import (
