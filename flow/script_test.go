@@ -172,6 +172,9 @@ func TestAScriptOfAnotherBuild(t *testing.T) {
 	// says the answers.
 	talk := func(names ...string) *bot.Bot {
 		return planner(func(c *flow.Talk[trip]) (flow.Next, error) {
+			if c.State.Days++; c.State.Days > 1 {
+				return flow.Next{}, errors.New("the state is not that of the step's beginning")
+			}
 			var all []string
 			for _, name := range names {
 				var said string
