@@ -122,7 +122,7 @@ func (r revision) effectOf(rec record) bool {
 	case e.Dead != nil:
 		return e.Dead.Seq <= rec.seq
 	default:
-		return e.Letter != nil && placeOf(*e.Letter) <= rec.seq
+		return e.Letter == nil || placeOf(*e.Letter) <= rec.seq // timers are armed by a record's end alone
 	}
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -182,7 +183,7 @@ func readRecord(c *chat, m jet.Stored) error {
 	}
 	id := strings.SplitN(m.Header.Get(nats.MsgIdHdr), ":", 3) // bot, provider, id
 	c.records = append(c.records, record{
-		seq: m.Seq, at: m.Time, id: id[len(id)-1], typ: botmesh.RecordType(m.Header.Get("Bot-Type")), text: body.Message.Text,
+		seq: m.Seq, at: m.Time, id: cmp.Or(id[len(id)-1], m.Header.Get("Bot-Timer")), typ: botmesh.RecordType(m.Header.Get("Bot-Type")), text: body.Message.Text,
 	})
 	return nil
 }
