@@ -108,15 +108,18 @@ func (s *scene) verify(want map[string][]string) {
 	s.judge(s.Calls(), want)
 }
 
-func (s *scene) judge(calls []check.Call, want map[string][]string) {
+// judge is verify of a run that is idle. More faults are those that nobody but the
+// test knows of.
+func (s *scene) judge(calls []check.Call, want map[string][]string, more ...check.Fault) {
 	s.t.Helper()
 	doubt, late := s.Doubt(s.t.Context())
-	repeats, err := check.Replies(check.History{Calls: calls, Faults: s.Faults(), Confirm: confirm, Late: late}, want)
+	faults := append(s.Faults(), more...)
+	repeats, err := check.Replies(check.History{Calls: calls, Faults: faults, Confirm: confirm, Late: late}, want)
 	if err := errors.Join(err, doubt.Repeats(repeats)); err != nil {
 		s.t.Error(err)
 	}
 	s.t.Logf("%d calls, %d faults, %d answers too late, %d sends in doubt, %d seen twice",
-		len(calls), len(s.Faults()), late, doubt.Counted, len(repeats))
+		len(calls), len(faults), late, doubt.Counted, len(repeats))
 }
 
 // jetStream is a connection of the test's own, to look at streams.
