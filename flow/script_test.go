@@ -332,6 +332,26 @@ func TestScriptsThatAreWrong(t *testing.T) {
 	}
 }
 
+// A script that overlooks that it must return does nothing more.
+func TestNothingIsDoneWhileAScriptWaits(t *testing.T) {
+	t.Parallel()
+	b := books{}
+	p := flowtest.Play(t, planner(func(c *flow.Talk[trip]) (flow.Next, error) {
+		_, err := flow.Await(c, "to", ask.Text(), "Where to?")
+		if _, done := flow.Do(c, "book", b.book); !errors.Is(done, flow.ErrWait) && err != nil {
+			t.Errorf("Do of a script that waits: got error %v, want ErrWait", done)
+		}
+		if _, next := flow.Await(c, "days", ask.Int(), "How long?"); next == nil {
+			t.Error("Await of a script that waits: got no error, want one")
+		}
+		return flow.Next{}, err
+	}))
+	p.User("/plan").Bot("Where to?")
+	if len(b) != 0 {
+		t.Errorf("got %v done, want nothing", b)
+	}
+}
+
 // SPEC: H10. What is sent at once is sent once, also when the script runs again for
 // a later answer.
 func TestAScriptSendsAtOnceOnce(t *testing.T) {

@@ -23,7 +23,7 @@ const (
 var junk = []string{"", "?", "no idea", "-1", "0", "1", "7", "99999999999999999999", "yes", "no", "2026-12-24", "ana@example.com", "+49 30 123456", "12.50", strings.Repeat("long ", 200)}
 
 // Walk plays a flow at random: presses every button, writes answers that fit and
-// ones that do not, goes back and cancels, for some thousand records that are the
+// ones that do not, goes back and cancels, for two thousand records that are the
 // same each time. It fails the test, with the conversation that led there, at the
 // first error of a handler, way to a step that is not there, question without a
 // text, or turn after which the user has nothing to go on; and, at the end, for
