@@ -32,7 +32,7 @@ const (
 	// startTime bounds how long servers and replicas may take to begin, faultTime how
 	// much longer than planned a fault may take to show.
 	startTime = time.Minute
-	faultTime = time.Minute
+	faultTime = 90 * time.Second
 	// rest bounds how long chats may take to come to rest when all is healed: two
 	// leases, the tries of what fails, and the backlog on a slow machine.
 	rest = 45 * time.Second

@@ -77,9 +77,10 @@ func leads(ctx context.Context, node *fleet.Server, stream string) (string, erro
 
 // on asks one node, whatever the others do.
 func on(ctx context.Context, node *fleet.Server, ask func(context.Context, jetstream.JetStream) error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	const patience = 3 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	nc, err := nats.Connect("nats://"+node.Addr, nats.Timeout(time.Second), nats.NoReconnect())
+	nc, err := nats.Connect("nats://"+node.Addr, nats.Timeout(patience), nats.NoReconnect())
 	if err != nil {
 		return err
 	}

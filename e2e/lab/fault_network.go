@@ -29,7 +29,14 @@ func (c *chaos) rule(ctx context.Context, f Fault, r netproxy.Rules, links ...*n
 	for _, l := range links {
 		l.Set(netproxy.Rules{})
 	}
-	return counted(touched(), map[bool]string{true: "connections reset", false: "pieces kept back"}[r.Cut]), nil
+	what := "pieces kept back"
+	switch {
+	case r.Cut:
+		what = "connections reset"
+	case r.Delay > 0:
+		what = "pieces delayed"
+	}
+	return counted(touched(), what), nil
 }
 
 // nats are the links of a replica to the nodes.

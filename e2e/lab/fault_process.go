@@ -13,7 +13,7 @@ import (
 )
 
 // meetTime bounds how long a fault waits for what it is to meet.
-const meetTime = 20 * time.Second
+const meetTime = 30 * time.Second
 
 // busy waits until a worker has turns: the picked one, or after a while any.
 func (c *chaos) busy(ctx context.Context, f Fault) (*fleet.Replica, []string, error) {

@@ -117,7 +117,7 @@ func (f *follower) note(e history.Event) {
 // notable says whether a fault may look for an event.
 func notable(e history.Event) bool {
 	switch e.Kind {
-	case history.Take, history.Lost, history.Stall, history.Platform, history.Point:
+	case history.Take, history.Lost, history.Stall, history.Point, history.Exited:
 		return true
 	case history.Webhook:
 		return e.Phase == history.Ended
