@@ -61,9 +61,11 @@ func take(t testing.TB, c coord.Coordinator, r coord.Request) coord.Turn {
 	return turn
 }
 
+// release gives a turn up. Without an answer, on a busy machine, that is repeated in
+// the background: who comes next shows it.
 func release(t testing.TB, turn coord.Turn) {
 	t.Helper()
-	if err := turn.Release(t.Context(), 0); err != nil {
+	if err := turn.Release(t.Context(), 0); err != nil && !errors.Is(err, botmesh.ErrUnknown) {
 		t.Fatalf("releasing %s: %v", turn.Key(), err)
 	}
 }
