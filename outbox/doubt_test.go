@@ -28,6 +28,11 @@ func took(p *process, part string) func(context.Context, string) error {
 
 // SPEC O7: a part in doubt is sent again, and its receipt says so. Of what a dead
 // owner may have called the parts that exist are in doubt, at most two.
+//
+// Elsewhere what a process had called and not noted when it died was sent again, and
+// nobody was told.
+//
+// FAULT: 22 https://github.com/MervinPraison/PraisonAI/issues/2328
 func TestInDoubtResend(t *testing.T) {
 	for _, tc := range []struct {
 		text, dies, receipts string
@@ -59,6 +64,8 @@ func TestInDoubtResend(t *testing.T) {
 
 // SPEC O7: a part in doubt is held, and the chat goes on. What was not announced was
 // not called.
+//
+// FAULT: 22 https://github.com/MervinPraison/PraisonAI/issues/2328
 func TestInDoubtHold(t *testing.T) {
 	bubble(t, func(w *world) {
 		a, b := w.process("a", holding), w.process("b", holding)
@@ -139,6 +146,8 @@ func TestUnknownCall(t *testing.T) {
 
 // SPEC O7: where the platform recognises a repeated call, nothing is in doubt and
 // the policy is not asked.
+//
+// FAULT: 22 https://github.com/MervinPraison/PraisonAI/issues/2328
 func TestIdempotentPlatform(t *testing.T) {
 	bubble(t, func(w *world) {
 		a, b := w.process("a", holding), w.process("b", holding)
