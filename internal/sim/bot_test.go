@@ -20,6 +20,8 @@ type order struct {
 	Fail  int           `json:"fail,omitempty"` // so many tries fail
 	End   bool          `json:"end,omitempty"`  // the conversation ends with it
 	Kill  bool          `json:"kill,omitempty"` // it ends its process
+	Arm   time.Duration `json:"arm,omitempty"`  // a timer is to fire then, in place of the one before
+	Halt  bool          `json:"halt,omitempty"` // no timer is to fire
 	Slow  time.Duration `json:"slow,omitempty"`
 }
 
@@ -62,9 +64,11 @@ func (b *chatbot) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (bot
 	if r.Record.Type == botmesh.TypeEvent {
 		return botmesh.Outcome{Ignored: true}, nil
 	}
-	var o order
-	if err := json.Unmarshal([]byte(r.Record.Message.Text), &o); err != nil {
-		return botmesh.Outcome{}, err
+	o := order{Sends: 1} // of a timer
+	if r.Record.Type != botmesh.TypeTimer {
+		if err := json.Unmarshal([]byte(r.Record.Message.Text), &o); err != nil {
+			return botmesh.Outcome{}, err
+		}
 	}
 	run, n := b.begin(r.Record.ID)
 	b.s.judge.runs(b.p, r.Record.ID, b.s.judge.chats[r.Record.Chat.Key()])
@@ -113,8 +117,8 @@ func outcome(r botmesh.Run, o order, n int, run, kept string) (botmesh.Outcome, 
 			return botmesh.Outcome{}, err
 		}
 	}
-	is := memory{N: was.N + 1, ID: r.Record.ID, Run: run, Prev: was.Run, Kept: kept}
-	state, err := json.Marshal(is)
+	now := memory{N: was.N + 1, ID: r.Record.ID, Run: run, Prev: was.Run, Kept: kept}
+	state, err := json.Marshal(now)
 	if err != nil {
 		return botmesh.Outcome{}, err
 	}
@@ -128,8 +132,18 @@ func outcome(r botmesh.Run, o order, n int, run, kept string) (botmesh.Outcome, 
 			sends = []botmesh.Send{{Text: run + " bye"}}
 		}
 	}
-	return botmesh.Outcome{State: state, Sends: sends}, nil
+	is := botmesh.Outcome{State: state, Sends: sends}
+	if o.Arm > 0 {
+		is.Arm = []botmesh.Timer{{Name: alarm, At: r.Now.Add(o.Arm)}}
+	}
+	if o.Halt {
+		is.Disarm = []string{alarm}
+	}
+	return is, nil
 }
+
+// alarm is the name of the one timer that a chat may have.
+const alarm = "alarm"
 
 // rest takes its time.
 func (b *chatbot) rest(ctx context.Context, d time.Duration) error {

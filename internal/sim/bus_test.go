@@ -210,6 +210,9 @@ func (s *sim) choices() (of []choice, next time.Duration) {
 // step lets one thing happen, or time pass.
 func (s *sim) step() {
 	synctest.Wait()
+	if s.stats["armed"] > 0 {
+		s.judge.fired()
+	}
 	s.mu.Lock()
 	s.steps++
 	if s.repair == nil {

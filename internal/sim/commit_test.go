@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,12 +62,12 @@ func (j *judge) checkpointed(p *process, c *chat, m jet.Publish, seq uint64) {
 	}
 	j.tried(c, was, is)
 	c.rev, c.cp, c.ends = seq, is, time.Time{}
-	if k := is.Claim; k != nil && k.Alone && p.dead && (was.Claim == nil || *was.Claim != *k) {
+	if k := is.Claim; k != nil && k.Alone && (p.dead || p.leaving) && (was.Claim == nil || *was.Claim != *k) {
 		j.head(c).alone++
 	}
 	if m.TTL > 0 {
 		c.ends = now.Add(m.TTL)
-		if m.TTL < 2*j.s.weather.retention || is.State != nil {
+		if m.TTL < 2*j.s.weather.retention || is.State != nil || len(is.Timers) > 0 {
 			j.fail("C10", c.key, "a checkpoint goes after %v, its state is %q", m.TTL, is.State)
 		}
 	}
@@ -78,8 +79,10 @@ func effects(c checkpoint.Checkpoint) string {
 		return "none"
 	case e.Dead != nil:
 		return fmt.Sprint("dead letter of ", e.Dead.Seq)
-	default:
+	case e.Letter != nil:
 		return "letter " + e.Letter.ID
+	default:
+		return fmt.Sprint("timers ", e.Arm, e.Disarm)
 	}
 }
 
@@ -89,7 +92,7 @@ func (j *judge) applied(c *chat, was, is checkpoint.Checkpoint) {
 		if r.epoch != is.Epoch || r.seq >= is.Cursor || is.Epoch == was.Epoch && r.seq <= was.Cursor || r.optional || r.done {
 			continue
 		}
-		if !r.event && !c.applied[r.id] {
+		if !c.ignores(r, was) {
 			j.fail("I1", c.key, "record %s at %d is passed unrun by a cursor at %d", r.id, r.seq, is.Cursor)
 		}
 		r.done = true
@@ -106,10 +109,12 @@ func (j *judge) applied(c *chat, was, is checkpoint.Checkpoint) {
 	switch {
 	case set && !failsBy(r, is.Effects.Dead.Error):
 		j.fail("N5", c.key, "record %s is set aside, and nothing is wrong with it", r.id)
-	case !ran && !set && !r.event && !c.applied[r.id] && !r.optional:
+	case !ran && !set && !c.ignores(r, was) && !r.optional:
 		j.fail("I1", c.key, "record %s has no effect", r.id)
 	case (ran || set) && c.applied[r.id]:
 		j.fail("I1", c.key, "record %s takes effect twice", r.id)
+	case (ran || set) && r.timer != "" && !armed(was, r.timer):
+		j.fail("N7", c.key, "timer %s counts and is not armed", r.timer)
 	}
 	if set && strings.HasPrefix(is.Effects.Dead.Error, "its process ended") {
 		j.s.stats["convicted"]++
@@ -122,6 +127,15 @@ func (j *judge) applied(c *chat, was, is checkpoint.Checkpoint) {
 	if ran {
 		j.remembers(c, r, was, is)
 	}
+}
+
+// ignores reports whether a record is to have no effect on the chat.
+func (c *chat) ignores(r *record, was checkpoint.Checkpoint) bool {
+	return r.event || c.applied[r.id] || r.timer != "" && !armed(was, r.timer)
+}
+
+func armed(cp checkpoint.Checkpoint, id string) bool {
+	return slices.ContainsFunc(cp.Timers, func(t checkpoint.Armed) bool { return t.ID == id })
 }
 
 // remembers looks at what a run made of the state, and at what it says.
@@ -158,7 +172,7 @@ func (j *judge) midway(c *chat, was, is checkpoint.Checkpoint) {
 	}
 	e := is.Effects
 	switch {
-	case e == nil:
+	case e == nil || e.Letter == nil && e.Dead == nil: // timers that are armed again
 	case e.Letter == nil || is.During == nil:
 		j.fail("C2", c.key, "effects of no record: %s", effects(is))
 	default:

@@ -199,6 +199,9 @@ func (j *judge) unsettled() (left []string) {
 		if c.cp.Effects != nil && !j.confirmed(c) && c.cp.OutEpoch == j.s.epochs[out] {
 			left = append(left, fmt.Sprintf("effects of %s: %s", key, effects(c.cp)))
 		}
+		for _, t := range c.cp.Timers {
+			left = append(left, fmt.Sprintf("timer %s of %s is armed for %v", t.ID, key, t.At))
+		}
 	}
 	return left
 }
@@ -213,7 +216,7 @@ func (j *judge) end() {
 	for _, key := range j.keys {
 		c := j.chats[key]
 		for _, r := range c.records {
-			if !r.done && !r.optional && !r.event && !c.applied[r.id] {
+			if !r.done && !r.optional && !c.ignores(r, c.cp) {
 				j.fail("I1", key, "record %s took no effect; these did: %s", r.id, strings.Join(c.history, " "))
 			}
 		}

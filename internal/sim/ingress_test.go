@@ -59,6 +59,12 @@ func newOrder(rng *rand.Rand) string {
 	if rng.IntN(3) == 0 {
 		o.Eager = 1 + rng.IntN(2)
 	}
+	switch rng.IntN(6) {
+	case 0:
+		o.Arm = time.Second + time.Duration(rng.Int64N(int64(20*time.Second)))
+	case 1:
+		o.Halt = true
+	}
 	switch rng.IntN(12) {
 	case 0:
 		o.Fail = 1

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -26,6 +27,7 @@ type judge struct {
 	chats    map[string]*chat
 	keys     []string // of the chats, sorted
 	records  map[string]*record
+	looked   map[string]uint64 // by epoch how far the journal was looked through for timers
 	dead     map[string]bool   // subjects of dead letters
 	open     map[string]uint64 // writes that landed unanswered, by process and subject
 	lost     map[string]bool   // those that did not, by subject and content
@@ -64,6 +66,7 @@ type record struct {
 	seq      uint64
 	id       string
 	event    bool
+	timer    string // the id of the timer that fired, if it is of one
 	order    order
 	optional bool // gone with the journal, or removed
 	done     bool // applied, passed or set aside
@@ -90,7 +93,7 @@ type part struct {
 }
 
 func newJudge(s *sim) *judge {
-	j := &judge{s: s, chats: map[string]*chat{}, records: map[string]*record{}, dead: map[string]bool{},
+	j := &judge{s: s, chats: map[string]*chat{}, records: map[string]*record{}, looked: map[string]uint64{}, dead: map[string]bool{},
 		open: map[string]uint64{}, lost: map[string]bool{}}
 	for i := range s.weather.chats {
 		key := chatKey(i).Key()
@@ -125,8 +128,10 @@ func (j *judge) stored(p *process, kind string, m jet.Publish, seq uint64) {
 	}
 	what, key, _ := strings.Cut(tail(m.Subject), " ")
 	switch {
-	case kind == inbox:
-		j.journaled(key, m, seq)
+	case kind == inbox && what == "in":
+		j.journaled(key, m.Msg, seq)
+	case kind == inbox: // a timer that is armed
+		j.s.stats["armed"]++
 	case kind == dead:
 		j.buried(m)
 	case kind == cp && strings.Contains(what, "."):
@@ -160,9 +165,12 @@ func (j *judge) accepted(r botmesh.Record) {
 }
 
 // journaled notes a record.
-func (j *judge) journaled(key string, m jet.Publish, seq uint64) {
+func (j *judge) journaled(key string, m jet.Msg, seq uint64) {
 	r := &record{chat: key, epoch: j.s.epochs[inbox], seq: seq, id: m.Header.Get("Nats-Msg-Id"), event: m.Header.Get("Bot-Type") == "event"}
 	r.id = r.id[strings.LastIndexByte(r.id, ':')+1:]
+	if r.timer = m.Header.Get("Bot-Timer"); r.timer != "" {
+		r.id = "timer:" + r.timer
+	}
 	r.order = orderOf(m.Data)
 	j.records[place(r.epoch, seq)] = r
 	j.chats[key].records = append(j.chats[key].records, r)
@@ -170,6 +178,24 @@ func (j *judge) journaled(key string, m jet.Publish, seq uint64) {
 		d.fresh = append(d.fresh, seq)
 	}
 	j.s.note("record %s is %d of %s", r.id, seq, key)
+}
+
+// fired takes the records of timers down, which the stream makes by itself.
+func (j *judge) fired() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	epoch := j.s.epochs[inbox]
+	of, err := j.s.stream(inbox).Range(context.Background(), "bot.in."+bot+".>", j.looked[epoch]+1, 1000)
+	if err != nil {
+		j.fail("", "", "read the journal: %v", err)
+	}
+	for _, m := range of {
+		j.looked[epoch] = m.Seq
+		if _, key, _ := strings.Cut(tail(m.Subject), " "); j.records[place(epoch, m.Seq)] == nil {
+			j.s.stats["fired"]++
+			j.journaled(key, m.Msg, m.Seq)
+		}
+	}
 }
 
 func place(epoch string, seq uint64) string { return fmt.Sprint(epoch, ".", seq) }
@@ -307,7 +333,7 @@ func (j *judge) work() (sum time.Duration) {
 	defer j.mu.Unlock()
 	for _, c := range j.chats {
 		for _, r := range c.records {
-			if r.done || r.event {
+			if r.done || r.event || r.timer != "" {
 				continue
 			}
 			n := 1

@@ -87,7 +87,7 @@ func (s *sim) misfortune() bool {
 	case strike(w.remove):
 		return s.befall("remove", s.remove)
 	case strike(w.newJournal):
-		return s.befall("new journal", func() { s.stopAll(s.newJournal) })
+		return s.befall("new journal", s.newJournal)
 	case strike(w.newOutbox):
 		return s.befall("new outbox", func() { s.stopAll(s.newOutbox) })
 	}
@@ -153,6 +153,7 @@ func (s *sim) drain(p *process) {
 	s.note("drain %s", p.name)
 	p.leaving = true
 	p.harm("")
+	s.judge.died(p) // the dispatcher takes a lone run that the drain cuts off for one that died
 	p.cancel()
 	s.replaced()
 }
@@ -195,8 +196,9 @@ func (s *sim) remove() {
 	}
 }
 
-// newJournal deletes the journal and makes it anew.
+// newJournal deletes the journal and makes it anew, beside those who have it open.
 func (s *sim) newJournal() {
+	s.weather.newJournal = 0
 	s.judge.journalGone()
 	s.server.Delete(streamName(inbox))
 	s.renew(inbox, "j")
@@ -204,13 +206,13 @@ func (s *sim) newJournal() {
 
 // newOutbox deletes the outbox and makes it anew.
 func (s *sim) newOutbox() {
+	s.flying = nil
 	s.judge.outboxGone()
 	s.server.Delete(streamName(out))
 	s.renew(out, "o")
 }
 
 func (s *sim) renew(kind, letter string) {
-	s.flying = nil
 	s.made++
 	s.epochs[kind] = fmt.Sprint(letter, s.made)
 	s.note("%s is made anew: %s", kind, s.epochs[kind])
@@ -218,7 +220,7 @@ func (s *sim) renew(kind, letter string) {
 
 // stopAll kills all replicas, one after the other, before do.
 func (s *sim) stopAll(do func()) {
-	s.weather.newJournal, s.weather.newOutbox = 0, 0
+	s.weather.newOutbox = 0
 	s.repair = do
 }
 
