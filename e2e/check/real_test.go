@@ -209,8 +209,10 @@ func (l *lab) evidence() check.Evidence {
 	return e
 }
 
-// What real programs on real servers do without a fault is accepted, and its parts
-// are as the judge reads them: a lie in them is caught.
+// What real programs on real servers do without a fault is accepted, and all of it
+// was looked at; a lie in what the streams hold is caught.
+//
+// DESIGN I1 I2 I3 I4 I5 I6 I7 I8 I9 I10.
 func TestARealRunIsAccepted(t *testing.T) {
 	t.Parallel()
 	l := startLab(t, 2)

@@ -149,22 +149,23 @@ func (w *world) chat(key string) *chat {
 
 // readStreams sorts what the streams hold. What can not be read breaks a promise.
 func (w *world) readStreams() {
-	for family, read := range map[string]struct {
+	for _, read := range []struct {
+		family   string
 		messages []jet.Stored
 		into     func(*chat, jet.Stored) error
 	}{
-		"bot.in." + w.Bot + ".":     {w.Inbox, readRecord},
-		"$KV.BOT_" + w.Bot + "_CP.": {w.Checkpoints, w.readRevision},
-		"bot.out." + w.Bot + ".":    {w.Outbox, readLetter},
-		"bot.rcpt." + w.Bot + ".":   {w.Outbox, readLink},
-		"bot.dead." + w.Bot + ".":   {w.Dead, readBurial},
+		{"bot.in." + w.Bot + ".", w.Inbox, readRecord},
+		{"$KV.BOT_" + w.Bot + "_CP.", w.Checkpoints, w.readRevision},
+		{"bot.out." + w.Bot + ".", w.Outbox, readLetter},
+		{"bot.rcpt." + w.Bot + ".", w.Outbox, readLink},
+		{"bot.dead." + w.Bot + ".", w.Dead, readBurial},
 	} {
 		for _, m := range read.messages {
-			key, ok := strings.CutPrefix(m.Subject, family)
+			key, ok := strings.CutPrefix(m.Subject, read.family)
 			if !ok || !strings.Contains(key, ".") {
 				continue // another family, or of no chat
 			}
-			if strings.HasPrefix(family, "bot.dead.") {
+			if strings.HasPrefix(read.family, "bot.dead.") {
 				key = key[:strings.LastIndexByte(key, '.')]
 			}
 			if err := read.into(w.chat(key), m); err != nil {
