@@ -137,6 +137,21 @@ func TestARejectedAnswerChangesNothing(t *testing.T) {
 	said(t, tr, "That is not a place.\nWhere to?")
 }
 
+// Nor does the question that is asked again show what the handler made of the state.
+func TestARejectedAnswersQuestionIsAsItWas(t *testing.T) {
+	t.Parallel()
+	f := flow.New[trip]("trip")
+	flow.Ask(f, askTo, ask.Text(), func(s trip) string { return "Where to, after " + s.To + "?" }, func(c *flow.C[trip], to string) flow.Next {
+		c.State.To = to
+		return c.Reject("Too far.")
+	})
+	p, err := f.Start(wrote(t, 1, "/trip"))
+	tr := wrote(t, 2, "Mars")
+	p, err = f.Answer(tr, at(t, p, err, askTo, trip{}))
+	at(t, p, err, askTo, trip{})
+	said(t, tr, "Too far.\nWhere to, after ?")
+}
+
 func TestHandlersThatFail(t *testing.T) {
 	t.Parallel()
 	f := tripFlow()
