@@ -39,7 +39,8 @@ type Splitter struct {
 	// Max is the longest text of a message.
 	Max int
 	// Marks are the bytes that the platform takes for markup when they stand in
-	// pairs within a line, such as "*_~`". Empty where texts are shown as they are.
+	// pairs within a line, the first before a word, such as "*_~`". Empty where
+	// texts are shown as they are.
 	Marks string
 }
 
@@ -158,8 +159,8 @@ func (s Splitter) whole(text string, n int) int {
 		end = n + i
 	}
 	for i := begin; i < n; i++ {
-		if strings.IndexByte(s.Marks, text[i]) < 0 {
-			continue
+		if strings.IndexByte(s.Marks, text[i]) < 0 || i > begin && text[i-1] != ' ' {
+			continue // within a word, such as that of a snake_case name
 		}
 		closing := strings.IndexByte(text[i+1:end], text[i])
 		if closing < 0 {

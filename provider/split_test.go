@@ -130,6 +130,8 @@ func TestSplitKeepsPairsOfMarksWhole(t *testing.T) {
 		"*one two three four*":   {"*one two", "three four*"}, // longer than a part
 		"one * two three four":   {"one * two", "three four"}, // alone
 		"one *two* three four":   {"one *two*", "three four"},
+		"use snake_case_x_y":     {"use", "snake_case_x", "_y"}, // no mark within a word
+		"at one a_b c_d e":       {"at one a_b", "c_d e"},
 		"one _two *x*_ three":    {"one", "_two *x*_", "three"},
 		"one two *x\nthree* y z": {"one two *x", "three* y z"}, // pairs end with the line
 	} {
