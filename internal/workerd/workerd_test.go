@@ -217,7 +217,7 @@ func TestNewMarksWrongSettings(t *testing.T) {
 	redis := redistest.Start(t, "--requirepass", "right")
 	for name, env := range map[string][]string{
 		"refused password": {"BOTMESH_REDIS_URL=" + strings.Replace(redis.URL(), "redis://", "redis://:wrong@", 1)},
-		"not yet":          {"BOTMESH_REDIS_URL=redis+cluster://a:1,b:2"},
+		"no master":        {"BOTMESH_REDIS_URL=redis+sentinel://a:1,b:2"},
 		"credentials":      {"BOTMESH_NATS_CREDS=/no/such/file", "BOTMESH_REDIS_URL=redis://127.0.0.1:1"},
 	} {
 		_, err := workerd.New(t.Context(), workerd.Config{Settings: settings(t, env...)})
