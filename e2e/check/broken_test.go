@@ -138,6 +138,12 @@ var broken = map[string]struct {
 	"a part comes twice since another died": {"I4", "without doubt", func(s *story, c *told) {
 		s.doubled(c, func() { s.note("lab", history.Event{Kind: history.Exited, Target: "w3.1"}) })
 	}},
+	"a part comes twice since another claimed at once": {"I4", "without doubt", func(s *story, c *told) {
+		s.doubled(c, func() { s.receipting(c, "w1.1", history.Conflict) })
+	}},
+	"a part comes twice since another's receipt was lost": {"I4", "without doubt", func(s *story, c *told) {
+		s.doubled(c, func() { s.receipting(c, "w3.1", history.Unknown) })
+	}},
 	"a part comes twice, though its receipt is there": {"I4", "though its receipt", func(s *story, c *told) {
 		s.message(c, "w1.1", s.update(1))
 		p := c.cp.Effects.Letter.Parts[0]
@@ -368,6 +374,35 @@ func (s *story) doubled(c *told, between func()) {
 	between()
 	s.call(c, "w2.1", o.letter.Parts[0], history.Done, history.Accepted)
 	s.receipt(c, "w2.1", o, 0)
+}
+
+// receipting lets a process try in vain to write an entry of a chat's chain.
+func (s *story) receipting(c *told, w string, answer history.Outcome) {
+	s.op(w, history.Event{Kind: history.Chain, Chat: c.key.Key(), Entry: "receipt"}, history.Event{Outcome: answer}, nil)
+}
+
+// A part may come again where something was lost on the way of it or its receipt.
+func TestARepeatInDoubtIsAccepted(t *testing.T) {
+	t.Parallel()
+	for name, between := range map[string]func(s *story, c *told){
+		"its receipt was lost":    func(s *story, c *told) { s.receipting(c, "w1.1", history.Unknown) },
+		"its receipt was refused": func(s *story, c *told) { s.receipting(c, "w1.1", history.Refused) },
+		"its process stopped":     func(s *story, _ *told) { s.note("w1.1", history.Event{Kind: history.Point, ID: "receipt.before"}) },
+		"its process stood still": func(s *story, _ *told) { s.note("w1.1", history.Event{Kind: history.Stall, Took: time.Second}) },
+		"the streams were away":   func(s *story, _ *told) { s.fault("kill", "nats2", func() {}) },
+		"its way was cut":         func(s *story, _ *told) { s.fault("cut", "w1>nats", func() {}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStory(t)
+			good(s)
+			s.doubled(s.chat(1), func() { between(s, s.chat(1)) })
+			v := Judge(s.Evidence)
+			if err := v.Err(); err != nil || v.Tally.Repeats != 3 {
+				t.Errorf("got %v and %d repeats, want no violation and 3", err, v.Tally.Repeats)
+			}
+		})
+	}
 }
 
 // wins lets a process be told that its write replaced the revision that the last

@@ -19,8 +19,8 @@ func (d *delivery) repeats(p *part) {
 				p.ID, d.w.at(again.event.T), again.event.By, d.w.at(to), r.seq, d.w.when(r.at))
 			continue
 		}
-		if !d.w.doubted(first, from, to) {
-			d.w.violate("I4", d.c.key, "%s came at %s by %s and again at %s by %s, without doubt: nothing befell %s from its call at %s until the next one at %s, and it was answered",
+		if !d.w.doubted(first, from, to) && !d.unwritten(first.event.By, from, to) {
+			d.w.violate("I4", d.c.key, "%s came at %s by %s and again at %s by %s, without doubt: nothing befell %s from its call at %s until the next one at %s, and it and its receipts were answered",
 				p.ID, d.w.at(first.event.T), first.event.By, d.w.at(again.event.T), again.event.By, first.event.By, d.w.at(from), d.w.at(to))
 		}
 	}
@@ -50,6 +50,17 @@ func (w *world) doubted(s shown, from, to int64) bool {
 	}
 	return slices.ContainsFunc(w.faults, func(f history.Operation) bool {
 		return f.Call.T <= to && from <= f.Until() && separates(f.Call.Target, by)
+	})
+}
+
+// unwritten reports whether an entry of the chat's chain that a process was writing
+// got no answer, or was not taken, between a call and the next one: what it owed
+// after that could not be written either. That another's entry stood in its place is
+// no excuse, for nobody may claim before the owner's time has passed.
+func (d *delivery) unwritten(process string, from, to int64) bool {
+	return slices.ContainsFunc(d.c.ops[history.Chain], func(o history.Operation) bool {
+		lost := !o.Known() || o.Result.Outcome == history.Unknown || o.Result.Outcome == history.Refused
+		return lost && o.Call.Process == process && o.Call.T <= to && from <= o.Until()
 	})
 }
 
