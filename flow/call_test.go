@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/flow/ask"
@@ -176,7 +177,9 @@ func TestBackHasABound(t *testing.T) {
 	p := flowtest.Play(t, bot.New().Flow(f))
 	p.User("/trip").Bot("?").User("yes").Bot("+?").User("yes").Bot("++?").User("yes").Bot("+++?")
 	p.User("/back").Bot("++?")
-	p.User("/back").Bot("+?").Tap("Yes").Bot("++?") // its buttons are new
+	p.User("/back").Bot("+?")
+	old := botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: "~2:yes"}} // of the first time
+	p.Record(old).Bot("that button is no longer in use\n+?").Tap("Yes").Bot("++?")
 	p.User("/back").Bot("+?")
 	p.User("/back").Bot("there is no question before this one\n+?")
 }
