@@ -244,6 +244,9 @@ func (s *sim) step() {
 	f := s.fateOf(c.call, c.expired)
 	s.note("%s: %v", c.key, f)
 	s.stats[c.call.class.String()+" "+f.String()]++
+	if p := c.call.by; c.call.class == swapping && f != pass && f != refuse && f != lie && s.chance(s.weather.stall) {
+		s.befall("freeze", func() { s.freeze(p) })
+	}
 	s.mu.Unlock()
 	s.carryOut(c.call, f)
 }

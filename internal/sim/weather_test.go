@@ -22,6 +22,7 @@ type weather struct {
 	lostMark, again                          int
 
 	kill, freeze, drain, forget, amnesia, remove int
+	stall                                        int // of thousand writes without an answer, that their process freezes
 	newJournal, newOutbox                        int
 }
 
@@ -43,6 +44,7 @@ func newWeather(rng *rand.Rand) weather {
 	w.lostMark, w.again = rate(0, 50, 200), rate(0, 50, 200)
 	w.kill, w.freeze, w.drain = rate(0, 20, 80), rate(0, 20, 80), rate(0, 10, 40)
 	w.forget, w.amnesia, w.remove = rate(0, 30, 150), rate(0, 0, 20), rate(0, 0, 20)
+	w.stall = rate(0, 100, 300)
 	w.storm = time.Duration(rng.IntN(90)) * time.Second
 	switch rng.IntN(10) {
 	case 0:

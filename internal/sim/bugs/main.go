@@ -124,7 +124,7 @@ func (b bug) plant(dir string) (overlay string, err error) {
 var broken = regexp.MustCompile(`broken: (\S+)`)
 
 // playTime bounds how long the schedules of one bug may take, and another test of it.
-const playTime = 2 * time.Minute
+const playTime = 4 * time.Minute
 
 // play lets the simulation look for a bug.
 func play(program string, seeds int) (found string, err error) {
