@@ -9,7 +9,6 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/e2e/history"
 	"github.com/botmesh-go/botmesh/e2e/lab/bot/chain"
-	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
 // Each of these is a good run with one promise broken in the middle of it.
@@ -311,129 +310,6 @@ func TestABrokenRunIsCaught(t *testing.T) {
 	}
 }
 
-// What was under way when the evidence was taken is late, and no more than that; what
-// was done after it is not looked at.
-func TestARunThatIsNotAtRestIsLateAndNotBroken(t *testing.T) {
-	t.Parallel()
-	s := newStory(t)
-	good(s)
-	s.post(s.chat(1), s.update(1), true)
-	c := s.chat(2)
-	id := s.update(1)
-	seq := s.post(c, id, true)
-	s.take(c, "w1.2")
-	s.commit(c, "w1.2", id, seq)
-	c = s.chat(3)
-	o := s.owing(c, 1)
-	s.Taken, s.Unacked = s.wall(), 3
-	outbox := len(s.Outbox) // was read first
-	c.owed = []owed{o}
-	s.deliver(c, "w1.1")
-	s.flush(s.chat(2), "w1.2")
-	s.ack(c, "w1.1", c.cp.Cursor)
-	s.Outbox = s.Outbox[:outbox]
-	v := Judge(s.Evidence)
-	for _, f := range v.Findings {
-		if (len(f.Violations) > 0) != (f.ID == "I7") {
-			t.Errorf("%s: got %v, want I7 alone violated", f.ID, f.Violations)
-		}
-	}
-	if got := len(v.finding("I7").Violations); got != 4 {
-		t.Errorf("got %v, want a record, a letter to be flushed, one to be delivered, and the nudges", v.finding("I7").Violations)
-	}
-}
-
 func (v Verdict) finding(id string) Finding {
 	return v.Findings[slices.IndexFunc(v.Findings, func(f Finding) bool { return f.ID == id })]
-}
-
-// edit replaces a text in every message that holds it.
-func (s *story) edit(messages []jet.Stored, old, new string) {
-	for i, m := range messages {
-		messages[i].Data = []byte(strings.ReplaceAll(string(m.Data), old, new))
-	}
-}
-
-// owing commits and flushes a message with n parts, and claims its delivery.
-func (s *story) owing(c *told, n int) owed {
-	id := s.update(n)
-	seq := s.post(c, id, true)
-	s.take(c, "w1.1")
-	s.commit(c, "w1.1", id, seq)
-	s.flush(c, "w1.1")
-	s.claim(c, "w1.1")
-	o := c.owed[0]
-	c.owed = nil
-	return o
-}
-
-// doubled lets a part come twice, with something between its call and the next one.
-func (s *story) doubled(c *told, between func()) {
-	o := s.owing(c, 1)
-	s.call(c, "w1.1", o.letter.Parts[0], history.Done, history.Accepted)
-	between()
-	s.call(c, "w2.1", o.letter.Parts[0], history.Done, history.Accepted)
-	s.receipt(c, "w2.1", o, 0)
-}
-
-// receipting lets a process try in vain to write an entry of a chat's chain.
-func (s *story) receipting(c *told, w string, answer history.Outcome) {
-	s.op(w, history.Event{Kind: history.Chain, Chat: c.key.Key(), Entry: "receipt"}, history.Event{Outcome: answer}, nil)
-}
-
-// A part may come again where something was lost on the way of it or its receipt.
-func TestARepeatInDoubtIsAccepted(t *testing.T) {
-	t.Parallel()
-	for name, between := range map[string]func(s *story, c *told){
-		"its receipt was lost":    func(s *story, c *told) { s.receipting(c, "w1.1", history.Unknown) },
-		"its receipt was refused": func(s *story, c *told) { s.receipting(c, "w1.1", history.Refused) },
-		"its process stopped":     func(s *story, _ *told) { s.note("w1.1", history.Event{Kind: history.Point, ID: "receipt.before"}) },
-		"its process stood still": func(s *story, _ *told) { s.note("w1.1", history.Event{Kind: history.Stall, Took: time.Second}) },
-		"the streams were away":   func(s *story, _ *told) { s.fault("kill", "nats2", func() {}) },
-		"its way was cut":         func(s *story, _ *told) { s.fault("cut", "w1>nats", func() {}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStory(t)
-			good(s)
-			s.doubled(s.chat(1), func() { between(s, s.chat(1)) })
-			v := Judge(s.Evidence)
-			if err := v.Err(); err != nil || v.Tally.Repeats != 3 {
-				t.Errorf("got %v and %d repeats, want no violation and 3", err, v.Tally.Repeats)
-			}
-		})
-	}
-}
-
-// wins lets a process be told that its write replaced the revision that the last
-// one did.
-func (s *story) wins(c *told, w string, seq uint64) {
-	expect := c.rev
-	for _, e := range slices.Backward(s.Events) {
-		if e.Kind == history.Commit && e.Phase == history.Began && e.Chat == c.key.Key() && e.ID != "lost" {
-			expect = *e.Expect
-			break
-		}
-	}
-	s.op(w, history.Event{Kind: history.Commit, Chat: c.key.Key(), ID: "second", Expect: &expect}, history.Event{Outcome: history.Done, Seq: seq}, nil)
-}
-
-// rename gives the last write another nonce than its writer knows.
-func (s *story) rename(_ *told, nonce string) {
-	s.Checkpoints[len(s.Checkpoints)-1].Header.Set("Bot-Nonce", nonce)
-}
-
-// swapCommits exchanges the times of a chat's last two writes.
-func (s *story) swapCommits(c *told) {
-	var at []int
-	for i, e := range slices.Backward(s.Events) {
-		if e.Kind == history.Commit && e.Chat == c.key.Key() {
-			at = append(at, i) // result, call, result, call
-		}
-	}
-	for i := range 2 {
-		a, b := &s.Events[at[i]], &s.Events[at[i+2]]
-		a.T, b.T = b.T, a.T
-	}
-	history.Sort(s.Events)
 }
