@@ -16,14 +16,12 @@ import (
 	"github.com/botmesh-go/botmesh/internal/redistest"
 )
 
-const conformanceLease = time.Second
-
 // SPEC: T1 T5 T6 T9 T10 T11 T12 T14 T15 D4 L3 L4 L6 L7. DESIGN N4 N10.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	coordtest.Run(t, func(t *testing.T) coordtest.Fleet {
 		server := redistest.Start(t)
-		return fleet(server.URL(), "test")
+		return fleet(server.URL(), "test", time.Second)
 	})
 }
 
@@ -32,17 +30,17 @@ func TestConformanceCluster(t *testing.T) { // not beside other tests: it takes 
 	cluster := redistest.StartCluster(t)
 	var n atomic.Int32
 	coordtest.Run(t, func(t *testing.T) coordtest.Fleet {
-		return fleet(cluster.URL(), fmt.Sprint("test-", n.Add(1)))
+		return fleet(cluster.URL(), fmt.Sprint("test-", n.Add(1)), 3*time.Second)
 	})
 }
 
 // fleet are replicas that share a prefix.
-func fleet(url, prefix string) coordtest.Fleet {
+func fleet(url, prefix string, lease time.Duration) coordtest.Fleet {
 	return coordtest.Fleet{
-		Lease: conformanceLease,
+		Lease: lease,
 		Join: func(t testing.TB, cfg coord.Config) coord.Coordinator {
 			return join(t, rediscoord.Config{
-				Client: dialURL(t, url), Prefix: prefix, Replica: cfg.Replica, TurnWait: cfg.TurnWait, Lease: conformanceLease,
+				Client: dialURL(t, url), Prefix: prefix, Replica: cfg.Replica, TurnWait: cfg.TurnWait, Lease: lease,
 			})
 		},
 		Crash:  func(c coord.Coordinator) { c.(*rediscoord.Coordinator).Crash() },

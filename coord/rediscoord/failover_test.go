@@ -163,3 +163,41 @@ func TestFailover(t *testing.T) { // not beside other tests: it takes all of the
 		}
 	}
 }
+
+// SPEC: T13 T14. A server of a cluster that hangs holds up its own keys alone.
+func TestHungServer(t *testing.T) { // not beside other tests: a cluster takes all of the machine
+	cluster := redistest.StartCluster(t)
+	c := join(t, rediscoord.Config{Client: dialURL(t, cluster.URL()), Lease: 20 * time.Second}) // a call has two seconds
+	hung := cluster.MasterOf(t, turnKey("hung"))
+	var keys []string
+	for i := 0; len(keys) < 20; i++ {
+		key := "key-" + strconv.Itoa(i)
+		if cluster.MasterOf(t, turnKey(key)) != hung {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range keys { // connections are made
+		release(t, take(t, c, coord.Request{Key: key}))
+	}
+	hung.Stop()
+	defer hung.Continue()
+	waits := make(chan struct{})
+	go func() {
+		defer close(waits)
+		if turn, err := c.Take(t.Context(), coord.Request{Key: "hung"}); err == nil {
+			turn.Release(t.Context(), 0)
+		}
+	}()
+	slow := 0
+	for _, key := range keys {
+		began := time.Now()
+		release(t, take(t, c, coord.Request{Key: key}))
+		if time.Since(began) > time.Second {
+			slow++
+		}
+	}
+	if slow > 2 {
+		t.Errorf("%d of %d keys on other servers took over a second", slow, len(keys))
+	}
+	<-waits // granted by the replica that takes over
+}
