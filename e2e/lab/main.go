@@ -94,13 +94,7 @@ func seed() uint64 {
 // run runs the parts, keeps the artefacts of a failure and says where they are.
 func run(ctx context.Context, o options) (err error) {
 	made := o.out == ""
-	if made {
-		if o.out, err = os.MkdirTemp("", "botmesh-lab-"); err != nil {
-			return err
-		}
-	} else if o.out, err = filepath.Abs(o.out); err != nil {
-		return err
-	} else if err := os.MkdirAll(o.out, 0o755); err != nil {
+	if o.out, err = directory(o.out); err != nil {
 		return err
 	}
 	fmt.Printf("lab: seed %d, artefacts in %s\n", o.seed, o.out)
@@ -114,6 +108,25 @@ func run(ctx context.Context, o options) (err error) {
 		return os.RemoveAll(o.out)
 	}
 	return err
+}
+
+// directory makes the directory of a run, a temporary one if it has no name. What an
+// earlier run left would be taken for this one's.
+func directory(name string) (string, error) {
+	if name == "" {
+		return os.MkdirTemp("", "botmesh-lab-")
+	}
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(name, 0o755); err != nil {
+		return "", err
+	}
+	if left, err := os.ReadDir(name); err != nil || len(left) > 0 {
+		return "", errors.Join(fmt.Errorf("lab: -out %s: not empty", name), err)
+	}
+	return name, nil
 }
 
 // again is the command that repeats the plan.
