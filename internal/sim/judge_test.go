@@ -287,13 +287,14 @@ func (c *chat) sentBy(l *botmesh.Letter, epoch string, from uint64) bool {
 
 // unapplied draws a record that has taken no effect and is not the last such of its
 // chat, nil if there is none. The nudge of the last one may stand for letters by
-// now: whoever deletes it strands them until the user writes again.
+// now: whoever deletes it strands them until the user writes again. So it is with a
+// timer that has fired, until somebody looks at the chat.
 func (j *judge) unapplied(rng *rand.Rand) *record {
 	var of []*record
 	for _, c := range j.chats {
 		var waiting []*record
 		for _, r := range c.records {
-			if !r.done && !r.optional && r.epoch == j.s.epochs[inbox] {
+			if !r.done && !r.optional && r.timer == "" && r.epoch == j.s.epochs[inbox] {
 				waiting = append(waiting, r)
 			}
 		}
