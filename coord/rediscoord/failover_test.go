@@ -188,16 +188,14 @@ func TestHungServer(t *testing.T) { // not beside other tests: a cluster takes a
 			turn.Release(t.Context(), 0)
 		}
 	}()
-	slow := 0
+	longest := time.Duration(0)
 	for _, key := range keys {
 		began := time.Now()
 		release(t, take(t, c, coord.Request{Key: key}))
-		if time.Since(began) > time.Second {
-			slow++
-		}
+		longest = max(longest, time.Since(began))
 	}
-	if slow > 2 {
-		t.Errorf("%d of %d keys on other servers took over a second", slow, len(keys))
+	if longest > 1500*time.Millisecond {
+		t.Errorf("a key on another server took %s, as long as the call to the hung one", longest)
 	}
 	<-waits // granted by the replica that takes over
 }
