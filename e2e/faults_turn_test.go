@@ -46,11 +46,11 @@ func TestATurnLongerThanItsLeaseIsNotGivenAway(t *testing.T) {
 func TestATurnThatCanNotBeRenewedIsStopped(t *testing.T) {
 	t.Parallel()
 	s := started(t, quick)
-	s.say(1, "/slow 6")
+	s.say(1, "/slow 12")
 	s.hears(1, eager, 20*time.Second)
 	holder := s.lastCaller(1)
 	s.Redis.Child().Freeze()
-	s.eventually(20*time.Second, "the turn is lost", func(ctx context.Context) error {
+	s.eventually(10*time.Second, "the turn is lost before its handler would be done", func(ctx context.Context) error {
 		m, err := holder.Metrics(ctx)
 		if err == nil && m.Sum("bot_lease_lost_total") == 0 {
 			err = fmt.Errorf("it is held")
@@ -63,7 +63,7 @@ func TestATurnThatCanNotBeRenewedIsStopped(t *testing.T) {
 	s.Redis.Child().Thaw()
 	s.say(1, "/count")
 	s.hears(1, "count: 1", 40*time.Second)
-	s.verify(map[string][]string{"1": {eager, "done after 6s", "count: 1"}})
+	s.verify(map[string][]string{"1": {eager, "done after 12s", "count: 1"}})
 }
 
 // A process was killed with a chat in its hands, and whoever came after took it for
