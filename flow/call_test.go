@@ -157,9 +157,11 @@ func TestBack(t *testing.T) {
 		t.Errorf("the state at the question before: got %+v, want no street", got)
 	}
 	p.User("/back").Bot("What is in it?") // to its caller
-	p.User("Coffee").Bot("Street in ES?").User("Oak").Bot("Number?").User("1").Bot("Coffee to Oak?")
+	p.User("Coffee").Bot("Street in ES?").User("Oak").Bot("Number?").User("x").Bot("Please send a whole number.\nNumber?")
+	p.User("1").Bot("Coffee to Oak?")
 	p.HandOver(parcelBot())
-	p.User("/back").Bot("Number?") // into the flow that had ended
+	p.User("/back").Bot("Number?")                          // into the flow that had ended
+	p.User("x").Bot("Please send a whole number.\nNumber?") // with all its tries
 	p.User("2").Bot("Coffee to Oak?")
 	p.User("/back").Bot("Number?").User("/back").Bot("Street in ES?")
 	p.User("Ash").Bot("Number?").User("3").Bot("Coffee to Ash?")
@@ -306,6 +308,8 @@ func TestAFlowOfAnotherBuild(t *testing.T) {
 	play().Redeploy(build(changed)).User("m").Bot("m")
 	play().Redeploy(build(changed)).Tap("m").Bot("m")
 	p = play().Redeploy(build(changed)).Tap("s").Bot("Which size?").Buttons("m", "l") // it was not their fault
+	old := botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: "~1:m"}}
+	p.Record(old).Bot("that button is no longer in use\nWhich size?")
 	p.User("x").Bot("Please choose one: m, l.\nWhich size?").Tap("l").Bot("l")
 
 	script := flow.New[trip]("trip")
@@ -322,6 +326,26 @@ func TestAFlowOfAnotherBuild(t *testing.T) {
 
 	called := flow.New[trip]("trip")
 	flow.Call(called, "size", addressFlow(), func(trip) address { return address{Country: "FR"} }, end[address])
-	play().Redeploy(build(called)).User("m").Bot("Street in FR?")
+	p = play().Redeploy(build(called)).User("m").Bot("Street in FR?")
 
+	shop := flow.New[address]("shop")
+	flow.Ask(shop, street, ask.Text(), "Which shop?", func(c *flow.C[address], _ string) flow.Next { return c.End() })
+	another := flow.New[trip]("trip")
+	flow.Call(another, "size", shop, func(trip) address { return address{} }, end[address])
+	p.Redeploy(build(another)).User("Rue de Rivoli").Bot("Which shop?")
+
+}
+
+// The buttons of a called flow are those of its own questions.
+func TestButtonsInACall(t *testing.T) {
+	t.Parallel()
+	sub := flow.New[trip]("sub")
+	flow.Ask(sub, askTo, ask.Text(), "Where to?", func(c *flow.C[trip], _ string) flow.Next { return c.Goto(askSure) })
+	flow.Ask(sub, askSure, ask.Confirm(), "Sure?", func(c *flow.C[trip], yes bool) flow.Next { c.Sayf("%t", yes); return c.End() })
+	f := flow.New[parcel]("parcel", flow.Trigger("/parcel"))
+	flow.Call(f, where, sub, func(parcel) trip { return trip{} }, func(c *flow.C[parcel], _ trip) flow.Next { return c.End() })
+	p := flowtest.Play(t, bot.New().Flow(f))
+	p.User("/parcel").Bot("Where to?").User("Rome").Bot("Sure?").Tap("Yes").Bot("true").Idle()
+	p.User("/parcel").Bot("Where to?").User("Rome").Bot("Sure?")
+	p.Record(botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: "~4:yes"}}).Bot("that button is no longer in use\nSure?")
 }
