@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ const (
 	// crashTime bounds one case.
 	crashTime = 40 * time.Second
 	// crashesAtOnce is how many cases run beside each other.
-	crashesAtOnce = 4
+	crashesAtOnce = 5
 	// crashChats talk in a case, and say crashTexts free texts each time.
 	crashChats = 6
 	crashTexts = 2
@@ -55,7 +56,16 @@ func crashes(only string, all bool) (cases []crash) {
 			}
 		}
 	}
+	// Those that wait for more than a lease begin first.
+	slices.SortStableFunc(cases, func(a, b crash) int { return waits(b) - waits(a) })
 	return cases
+}
+
+func waits(c crash) int {
+	if c.point.Needs == probe.Nothing {
+		return 0
+	}
+	return 1
 }
 
 // outcome is what a case came to.

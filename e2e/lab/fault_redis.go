@@ -112,18 +112,29 @@ func emptyRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (str
 const firstTwice = 1_000_000
 
 // grantTwice has a chat's turn granted to a second worker while the first one works
-// in it: the first forgets nothing, Redis does. It tries, for a while, until it sees both.
+// in it: the first forgets nothing, Redis does. It tries, for a while, until it saw
+// that, and the commit of one of the two refused.
 func grantTwice(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
 	const chats = 4
 	begin("redis")
-	for try, end := 0, time.Now().Add(meetTime); time.Now().Before(end); try++ {
+	at, twice, refused := history.Now(), 0, 0
+	for try, end := 0, time.Now().Add(meetTime); (twice == 0 || refused == 0) && time.Now().Before(end); try++ {
 		first := firstTwice + int64(f.Pick%10_000)*1000 + int64(try*chats)
-		n, err := c.tryTwice(ctx, first, first+chats, f.Length)
-		if err != nil || n > 0 {
-			return counted(n, "turns granted twice"), err
+		work := f.Length // so short that the first ends before it hears that it lost the turn
+		if try%2 == 1 {
+			work *= 3 // so long that a slow machine is in time to see it
 		}
+		n, err := c.tryTwice(ctx, first, first+chats, work)
+		if err != nil {
+			return "", err
+		}
+		twice += n
+		refused = c.follow.count(at, func(e history.Event) bool { return e.Kind == history.Commit && e.Outcome == history.Conflict })
 	}
-	return "", nil
+	if twice == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%s, %d commits refused", counted(twice, "turns granted twice"), refused), nil
 }
 
 // tryTwice tries it in the chats from one to before another.

@@ -121,6 +121,8 @@ func notable(e history.Event) bool {
 		return true
 	case history.Webhook:
 		return e.Phase == history.Ended
+	case history.Commit:
+		return e.Outcome == history.Conflict || e.Outcome == history.Unknown
 	}
 	return e.Outcome == history.Unknown
 }

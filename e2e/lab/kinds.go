@@ -38,7 +38,7 @@ func init() { // the injectors look into the table, too
 		{name: "redis paused", track: onRedis, leases: 1.2, inject: pauseRedis},
 		{name: "redis slow", track: onRedis, length: 3 * time.Second, inject: slowRedis},
 		{name: "redis emptied", track: onRedis, inject: emptyRedis},
-		{name: "turn granted twice", track: onRedis, length: 2 * time.Second, inject: grantTwice},
+		{name: "turn granted twice", track: onRedis, length: 700 * time.Millisecond, inject: grantTwice},
 
 		{name: "nats leader killed", track: onNATS, length: time.Second, inject: killLeader},
 		{name: "nats leader steps down", track: onNATS, inject: stepDown},

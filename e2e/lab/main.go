@@ -51,7 +51,7 @@ func main() {
 
 func parse(args []string) (o options, err error) {
 	f := flag.NewFlagSet("lab", flag.ContinueOnError)
-	f.DurationVar(&o.length, "for", 40*time.Second, "how long faults are done; each kind is done once at least")
+	f.DurationVar(&o.length, "for", 30*time.Second, "how long faults are done; each kind is done once at least")
 	f.IntVar(&o.chats, "chats", 64, "chats that talk during the faults")
 	f.Float64Var(&o.rate, "rate", 20, "messages a second, all chats together")
 	f.Uint64Var(&o.seed, "seed", 0, "decides plan and load; 0 takes the commit's, or a random one where changes are not committed")
