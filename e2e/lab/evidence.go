@@ -23,6 +23,7 @@ import (
 // scene's directory, so that it can be judged again.
 func (s *scene) gather(ctx context.Context, e check.Evidence) (check.Evidence, error) {
 	e.Bot, e.Lease, e.Single = s.cfg.bot, s.cfg.lease, len(s.cfg.engines.Nodes) == 1
+	e.Taken = time.Now()
 	var errs []error
 	for _, d := range dumps(&e) {
 		var err error
