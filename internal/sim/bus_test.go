@@ -218,6 +218,7 @@ func (s *sim) step() {
 	if s.repair == nil {
 		s.births()
 	}
+	s.judge.company(s.living())
 	of, next := s.choices()
 	if s.misfortune() {
 		s.mu.Unlock()

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -370,22 +371,32 @@ func (j *judge) head(c *chat) *record {
 	return &record{}
 }
 
-// runs looks at a run that begins. The clocks of a frozen process go on, so that it
-// believes its runs to be overdue, and leaves them behind.
+// runs notes a run that begins.
 func (j *judge) runs(p *process, id string, chat *chat) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	t := chat.cp.Tries
 	suspect := t != nil && t.Deaths >= 2 && j.head(chat).id == id
-	for other, alone := range p.runs {
-		if (alone || suspect) && other != id && !p.frozen(time.Now()) {
-			j.fail("N6", chat.key, "%s runs %s beside %s, one of which is to run alone", p.name, id, other)
-		}
-	}
 	if suspect {
 		j.s.stats["suspect alone"]++
 	}
 	p.runs[id] = suspect
+}
+
+// company looks at what runs beside a record that is to run alone. The clocks of a
+// frozen process go on, so that it believes its runs to be overdue, and leaves them
+// behind.
+func (j *judge) company(of []*process) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, p := range of {
+		for id, alone := range p.runs {
+			if alone && len(p.runs) > 1 && !p.frozen(time.Now()) {
+				j.fail("N6", "", "%s is to run alone on %s, and there run %v", id, p.name, slices.Sorted(maps.Keys(p.runs)))
+				return
+			}
+		}
+	}
 }
 
 // ran looks at a run that ended.

@@ -89,7 +89,7 @@ func (s *sim) misfortune() bool {
 	case strike(w.remove):
 		return s.befall("remove", s.remove)
 	case strike(w.newJournal):
-		return s.befall("new journal", s.newJournal)
+		return s.befall("new journal", func() { s.stopAll(s.newJournal) })
 	case strike(w.newOutbox):
 		return s.befall("new outbox", func() { s.stopAll(s.newOutbox) })
 	}
@@ -198,9 +198,9 @@ func (s *sim) remove() {
 	}
 }
 
-// newJournal deletes the journal and makes it anew, beside those who have it open.
+// newJournal deletes the journal and makes it anew. Nobody has it open: who did might
+// commit after the sweep of the new one, and leave a letter that no record stands for.
 func (s *sim) newJournal() {
-	s.weather.newJournal = 0
 	s.judge.journalGone()
 	s.server.Delete(streamName(inbox))
 	s.renew(inbox, "j")
@@ -208,13 +208,13 @@ func (s *sim) newJournal() {
 
 // newOutbox deletes the outbox and makes it anew.
 func (s *sim) newOutbox() {
-	s.flying = nil
 	s.judge.outboxGone()
 	s.server.Delete(streamName(out))
 	s.renew(out, "o")
 }
 
 func (s *sim) renew(kind, letter string) {
+	s.flying = nil
 	s.made++
 	s.epochs[kind] = fmt.Sprint(letter, s.made)
 	s.note("%s is made anew: %s", kind, s.epochs[kind])
@@ -222,7 +222,7 @@ func (s *sim) renew(kind, letter string) {
 
 // stopAll kills all replicas, one after the other, before do.
 func (s *sim) stopAll(do func()) {
-	s.weather.newOutbox = 0
+	s.weather.newJournal, s.weather.newOutbox = 0, 0
 	s.repair = do
 }
 
