@@ -29,6 +29,7 @@ type Bot struct {
 	usages   []string // in the order they were registered
 	flows    map[string]flow.Definition
 	words    map[string]flow.Definition // triggers that are no commands, in lower case
+	timers   map[string]Handler         // by the kind of a timer
 	fallback Handler
 	texts    Texts
 	faults   []error
@@ -56,6 +57,7 @@ func New() *Bot {
 		commands: map[string]*command{},
 		flows:    map[string]flow.Definition{},
 		words:    map[string]flow.Definition{},
+		timers:   map[string]Handler{},
 		texts:    Texts{}.withDefaults(),
 	}
 }
@@ -90,6 +92,22 @@ func (b *Bot) Flow(f flow.Definition) *Bot {
 			b.words[word] = f
 		}
 	}
+	return b
+}
+
+// Timer handles timers of a kind: those whose name is the kind, or begins with it and
+// a slash. A handler finds the one that fired in c.Timer(), and sets timers with c.Arm.
+// A question that is open stays open. A timer without a handler has no effect.
+func (b *Bot) Timer(kind string, handler Handler) *Bot {
+	switch {
+	case kind == "" || strings.Contains(kind, "/"):
+		b.fault("timer kind %q is empty or has a slash", kind)
+	case handler == nil:
+		b.fault("timer kind %q has no handler", kind)
+	case b.timers[kind] != nil:
+		b.fault("timer kind %q is registered twice", kind)
+	}
+	b.timers[kind] = handler
 	return b
 }
 

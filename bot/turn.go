@@ -18,7 +18,7 @@ import (
 // flow that this bot can not go on with. A panic of a handler is not recovered.
 func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error) {
 	switch run.Record.Type {
-	case botmesh.TypeMessage, botmesh.TypeCallback:
+	case botmesh.TypeMessage, botmesh.TypeCallback, botmesh.TypeTimer:
 	case botmesh.TypeCommand: // said from outside, in its place; what the chat waits for it still waits for
 		return botmesh.Outcome{State: run.State, Sends: run.Record.Sends, Ignored: len(run.Record.Sends) == 0}, nil
 	default:
@@ -42,7 +42,9 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	if err != nil {
 		return botmesh.Outcome{}, err
 	}
-	return botmesh.Outcome{State: state, Sends: t.Sends()}, nil
+	out := botmesh.Outcome{State: state, Sends: t.Sends()}
+	out.Arm, out.Disarm = t.Timers()
+	return out, nil
 }
 
 // errIgnored says that a record is nobody's.
@@ -62,6 +64,9 @@ type turn struct {
 }
 
 func (t *turn) route() error {
+	if t.Record().Type == botmesh.TypeTimer {
+		return t.fired()
+	}
 	waiting := t.chat.Position
 	if name, args, ok := parseCommand(t.Text()); ok {
 		return t.command(name, args)
@@ -109,6 +114,16 @@ func (t *turn) command(name, args string) error {
 		return usageError(fill(t.bot.texts.Usage, "usage", known.usage))
 	}
 	return err
+}
+
+// fired runs the handler of a timer's kind.
+func (t *turn) fired() error {
+	kind, _, _ := strings.Cut(t.Timer().Name, "/")
+	h := t.bot.timers[kind]
+	if h == nil {
+		return errIgnored
+	}
+	return t.handle(h, "")
 }
 
 // handle runs a plain handler. An open question stays open.

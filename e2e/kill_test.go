@@ -74,9 +74,22 @@ func TestKilledWorkersLoseAndRepeatNothing(t *testing.T) { // alone: it loads th
 // SPEC: H2 H3 H8 J6 O7
 func TestConversationGoesOnAfterItsWorkerIsKilledBetweenQuestions(t *testing.T) {
 	t.Parallel()
+	for chat, c := range []struct {
+		answers []string
+		end     string
+	}{
+		{[]string{"/order", "pizza", "2", "yes"}, "ordered: 2 x pizza"},
+		{[]string{"/quiz", "4", "Lyon", "9"}, "score: 2/3"}, // one step: its answers come along
+	} {
+		t.Run(c.answers[0], func(t *testing.T) {
+			t.Parallel()
+			killedBetweenQuestions(t, int64(chat+1), c.answers, c.end)
+		})
+	}
+}
+
+func killedBetweenQuestions(t *testing.T, chat int64, answers []string, end string) {
 	s := started(t, quick)
-	const chat = 1
-	answers := []string{"/order", "pizza", "2", "yes"}
 	var questions []string
 	for i, text := range answers {
 		s.say(chat, text)
@@ -95,10 +108,49 @@ func TestConversationGoesOnAfterItsWorkerIsKilledBetweenQuestions(t *testing.T) 
 			}
 		}
 	}
-	s.verify(map[string][]string{"1": questions})
-	if got, want := questions[len(questions)-1], "ordered: 2 x pizza"; got != want || len(questions) != 4 {
-		t.Errorf("got %q, want three questions and %q", questions, want)
+	s.verify(map[string][]string{strconv.FormatInt(chat, 10): questions})
+	if got := questions[len(questions)-1]; got != end || len(questions) != 4 {
+		t.Errorf("got %q, want three questions and %q", questions, end)
 	}
+}
+
+// A reminder fires on whichever worker is alive, once: its worker is killed, and then
+// all are dead when it is due.
+//
+// SPEC: H12 S2 DESIGN N7 HOLE H11
+func TestReminderOutlivesItsWorkers(t *testing.T) {
+	t.Parallel()
+	s := started(t, quick)
+	const first, second = 1, 2
+	s.say(first, "/remind 4s tea")
+	s.hears(first, "ok", 20*time.Second)
+	s.Kill(t.Context(), s.lastCaller(first))
+	s.hears(first, "reminder: tea", 30*time.Second)
+
+	s.say(second, "/remind 1s egg")
+	s.hears(second, "ok", 20*time.Second)
+	for _, w := range s.Workers {
+		s.Kill(t.Context(), w)
+	}
+	js := s.jetStream()
+	s.eventually(20*time.Second, "it is due", func(ctx context.Context) error {
+		str, err := js.Stream(ctx, inbox)
+		if err != nil {
+			return err
+		}
+		last, err := str.GetLastMsgForSubject(ctx, "bot.in.demo.telegram.2")
+		if err == nil && last.Header.Get("Bot-Type") != "timer" {
+			err = fmt.Errorf("the chat's last record is a %s", last.Header.Get("Bot-Type"))
+		}
+		return err
+	})
+	for _, w := range s.Workers {
+		if err := w.Launch(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.hears(second, "reminder: egg", 30*time.Second)
+	s.verify(map[string][]string{"1": {"ok", "reminder: tea"}, "2": {"ok", "reminder: egg"}})
 }
 
 func distinct(texts []string) []string {

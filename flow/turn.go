@@ -19,6 +19,8 @@ type Turn struct {
 	run    botmesh.Run
 	midway botmesh.Midway
 	sends  []botmesh.Send
+	arm    []botmesh.Timer
+	disarm []string
 	doing  doing
 	depth  int // of flows that call each other
 	path   []string

@@ -26,6 +26,8 @@ func Bot() *bot.Bot {
 	b.Flow(quizFlow())
 	b.Command("/slow <seconds>", slow)
 	b.Command("/burst <1-1000>", burst)
+	b.Command("/remind <duration> <text>", remind)
+	b.Timer("remind", reminder)
 	b.Command("/fail <times>", fail)
 	b.Command("/poison", poison)
 	b.Command("/whoami", whoami)
@@ -79,6 +81,25 @@ func slow(c *bot.Context) error {
 		return context.Cause(c.Context())
 	}
 	c.Sayf("done after %ss", c.Args())
+	return nil
+}
+
+// remind sets a timer, which fires on whichever replica is alive then. Timers of one
+// name replace each other, so that each reminder has a name of its own.
+func remind(c *bot.Context) error {
+	after, text, _ := strings.Cut(c.Args(), " ")
+	d, err := time.ParseDuration(after)
+	if text = strings.TrimSpace(text); err != nil || d < 0 || text == "" {
+		return bot.ErrUsage
+	}
+	c.Arm(botmesh.Timer{Name: fmt.Sprintf("remind/%d", c.Record().Seq), At: c.Now().Add(d), Data: []byte(text)})
+	c.Say("ok")
+	return nil
+}
+
+// reminder is what a reminder does when it is due.
+func reminder(c *bot.Context) error {
+	c.Say("reminder: " + string(c.Timer().Data))
 	return nil
 }
 

@@ -28,6 +28,7 @@ func TestStartGreetsAndListsCommands(t *testing.T) {
 /quiz
 /slow <seconds>
 /burst <1-1000>
+/remind <duration> <text>
 /fail <times>
 /poison
 /whoami
@@ -90,6 +91,16 @@ func TestQuiz(t *testing.T) {
 	p.User("/quiz").Bot("What is 2 + 2?").User("4").Bot("What is the capital of France?")
 	p.User("/order").Bot("please finish quiz first, or /cancel")
 	p.User("/quiz").Bot("What is 2 + 2?").User("/cancel").Bot("cancelled").Idle()
+}
+
+func TestRemind(t *testing.T) {
+	t.Parallel()
+	p := flowtest.Play(t, demo.Bot())
+	p.User("/remind 10m the tea").Bot("ok").User("/remind 5m egg").Bot("ok")
+	p.Advance(7 * time.Minute).Bot("reminder: egg").Advance(time.Hour).Bot("reminder: the tea").Advance(time.Hour).Silent()
+	for _, wrong := range []string{"/remind", "/remind 10m", "/remind soon x", "/remind -1m x"} {
+		p.User(wrong).Bot("usage: /remind <duration> <text>")
+	}
 }
 
 func TestACommandIsNeverAnAnswer(t *testing.T) {

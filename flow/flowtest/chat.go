@@ -23,6 +23,9 @@ type chat struct {
 	bot     Bot
 	state   []byte
 	seq     uint64
+	now     time.Time
+	armed   []botmesh.Timer
+	fired   botmesh.Timer // of the record that runs, if it is of a timer
 	fence   uint64
 	buttons []botmesh.Button // of the last message that had some
 }
@@ -31,7 +34,8 @@ type chat struct {
 func (c *chat) journal(r botmesh.Record) botmesh.Record {
 	c.seq++
 	r.Epoch, r.Seq = "test", c.seq
-	r.Stored = time.Date(2026, 1, 1, 0, 0, int(c.seq), 0, time.UTC)
+	c.now = c.now.Add(time.Second)
+	r.Stored = c.now
 	r.ID = strconv.FormatUint(c.seq, 10)
 	r.User = cmp.Or(r.User, "user")
 	r.Chat = cmp.Or(r.Chat, botmesh.ChatKey{Provider: "test", Chat: "1"})
@@ -44,7 +48,7 @@ func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (b
 	c.fence++
 	m.skip = len(m.sent)
 	return c.bot.Turn(ctx, botmesh.Run{
-		Record: r, State: slices.Clone(c.state), Kept: m.kept, Try: try, Fence: c.fence, Now: r.Stored,
+		Record: r, State: slices.Clone(c.state), Kept: m.kept, Try: try, Fence: c.fence, Now: r.Stored, Timer: c.fired,
 	}, m)
 }
 
@@ -53,6 +57,13 @@ func (c *chat) commit(o botmesh.Outcome, m *midway) []botmesh.Send {
 	said := m.sent
 	if !o.Ignored {
 		c.state, said = o.State, append(said, o.Sends...)
+		for _, name := range o.Disarm {
+			c.disarm(name)
+		}
+		for _, t := range o.Arm {
+			c.disarm(t.Name)
+			c.armed = append(c.armed, t)
+		}
 	}
 	for _, s := range said {
 		if len(s.Buttons) > 0 {
@@ -60,6 +71,20 @@ func (c *chat) commit(o botmesh.Outcome, m *midway) []botmesh.Send {
 		}
 	}
 	return said
+}
+
+func (c *chat) disarm(name string) {
+	c.armed = slices.DeleteFunc(c.armed, func(t botmesh.Timer) bool { return t.Name == name })
+}
+
+// due takes out the timer that is due first, if one is by a time.
+func (c *chat) due(by time.Time) (botmesh.Timer, bool) {
+	first := slices.MinFunc(append(slices.Clone(c.armed), botmesh.Timer{At: by.Add(1)}), func(a, b botmesh.Timer) int { return a.At.Compare(b.At) })
+	if first.At.After(by) {
+		return botmesh.Timer{}, false
+	}
+	c.disarm(first.Name)
+	return first, true
 }
 
 // message is what a user writes.

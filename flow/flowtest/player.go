@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/flow"
@@ -28,7 +29,7 @@ type Player struct {
 // looked at.
 func Play(t testing.TB, b Bot) *Player {
 	t.Helper()
-	p := &Player{t: t, chat: &chat{}}
+	p := &Player{t: t, chat: &chat{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
 	p.HandOver(b)
 	t.Cleanup(func() {
 		t.Helper()
@@ -113,6 +114,34 @@ func (p *Player) Poison(text string) *Player {
 	r, m := p.next(message(text))
 	p.fail(r, Tries, m)
 	p.heard = p.chat.commit(botmesh.Outcome{Ignored: true}, m)
+	return p
+}
+
+// Advance lets time pass. Timers that become due fire, each as a record of its own;
+// what they say is to be looked at next.
+func (p *Player) Advance(d time.Duration) *Player {
+	p.t.Helper()
+	p.Silent()
+	var heard []botmesh.Send
+	until := p.chat.now.Add(d)
+	for {
+		timer, ok := p.chat.due(until)
+		if !ok {
+			break
+		}
+		if timer.At.After(p.chat.now) {
+			p.chat.now = timer.At
+		}
+		p.chat.fired = timer
+		r := p.chat.journal(botmesh.Record{Type: botmesh.TypeTimer, Timer: timer.Name})
+		p.commit(r, 1, &midway{})
+		p.chat.fired = botmesh.Timer{}
+		heard = append(heard, p.heard...)
+	}
+	p.heard = heard
+	if p.chat.now.Before(until) {
+		p.chat.now = until
+	}
 	return p
 }
 
