@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/e2e/history"
@@ -115,20 +116,30 @@ const firstTwice = 1_000_000
 // in it: the first forgets nothing, Redis does. It tries, for a while, until it saw
 // that, and the commit of one of the two refused.
 func grantTwice(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
-	const chats = 4
+	const chats = 6
 	begin("redis")
 	at, twice, refused := history.Now(), 0, 0
 	for try, end := 0, time.Now().Add(meetTime); (twice == 0 || refused == 0) && time.Now().Before(end); try++ {
-		first := firstTwice + int64(f.Pick%10_000)*1000 + int64(try*chats)
 		work := f.Length // so short that the first ends before it hears that it lost the turn
 		if try%2 == 1 {
 			work *= 3 // so long that a slow machine is in time to see it
 		}
-		n, err := c.tryTwice(ctx, first, first+chats, work)
-		if err != nil {
+		var n atomic.Int64
+		var g errgroup.Group
+		for i := range chats {
+			chat := firstTwice + int64(f.Pick%10_000)*1000 + int64(try*chats+i)
+			g.Go(func() error {
+				ok, err := c.tryTwice(ctx, chat, work)
+				if ok {
+					n.Add(1)
+				}
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
 			return "", err
 		}
-		twice += n
+		twice += int(n.Load())
 		refused = c.follow.count(at, func(e history.Event) bool { return e.Kind == history.Commit && e.Outcome == history.Conflict })
 	}
 	if twice == 0 {
@@ -137,51 +148,24 @@ func grantTwice(c *chaos, ctx context.Context, f Fault, begin func(string)) (str
 	return fmt.Sprintf("%s, %d commits refused", counted(twice, "turns granted twice"), refused), nil
 }
 
-// tryTwice tries it in the chats from one to before another.
-func (c *chaos) tryTwice(ctx context.Context, from, to int64, work time.Duration) (n int, err error) {
-	at := history.Now()
-	say := func(text string) {
-		var saying sync.WaitGroup
-		for chat := from; chat < to; chat++ {
-			saying.Go(func() { c.users.say(ctx, chat, text) })
-		}
-		saying.Wait()
+// tryTwice tries it in one chat.
+func (c *chaos) tryTwice(ctx context.Context, chat int64, work time.Duration) (bool, error) {
+	at, key, holder := history.Now(), history.Telegram(chat), ""
+	c.users.say(ctx, chat, fmt.Sprintf("/slow %.1f", work.Seconds()))
+	for end := time.Now().Add(work); holder == "" && time.Now().Before(end) && wait(ctx, 10*time.Millisecond); {
+		holder = c.follow.holder(key)
 	}
-	say(fmt.Sprintf("/slow %.1f", work.Seconds()))
-	holders := map[string]string{}
-	for end := time.Now().Add(work / 2); time.Now().Before(end) && wait(ctx, 20*time.Millisecond); {
-		for chat := from; chat < to; chat++ {
-			if holder := c.follow.holder(history.Telegram(chat)); holder != "" {
-				holders[history.Telegram(chat)] = holder
-			}
-		}
-		if len(holders) == int(to-from) {
-			break
-		}
+	if holder == "" {
+		return false, nil
 	}
-	if err := c.forget(ctx, holders); err != nil {
-		return 0, err
-	}
-	say("/count")
-	for key, holder := range holders {
-		if c.twice(ctx, at, key, holder) {
-			n++
-		}
-	}
-	return n, nil
-}
-
-// forget deletes the turns of chats from Redis.
-func (c *chaos) forget(ctx context.Context, chats map[string]string) error {
-	return c.onRedisServer(func(r *redis.Client) error {
-		for key := range chats {
-			err := r.Del(ctx, "botmesh:"+c.cfg.bot+":{"+key+"}:"+string(coord.KindTurn)).Err()
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+	err := c.onRedisServer(func(r *redis.Client) error {
+		return r.Del(ctx, "botmesh:"+c.cfg.bot+":{"+key+"}:"+string(coord.KindTurn)).Err()
 	})
+	if err != nil {
+		return false, err
+	}
+	c.users.say(ctx, chat, "/count") // the nudge that takes somebody else there
+	return c.twice(ctx, at, key, holder), nil
 }
 
 // twice says whether a chat's turn was granted to another while its holder had not

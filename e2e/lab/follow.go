@@ -37,7 +37,7 @@ func newFollower(dir string) *follower {
 
 // run follows until ctx ends.
 func (f *follower) run(ctx context.Context) {
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(25 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		f.poll()
