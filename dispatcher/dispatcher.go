@@ -160,6 +160,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.abort(errDraining)
 	background.Wait()
 	if errors.Is(err, journal.ErrEpochChanged) {
+		d.sweepAgain()
 		return fmt.Errorf("dispatcher: %w", err)
 	}
 	return nil

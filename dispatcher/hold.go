@@ -305,9 +305,11 @@ func (h *hold) end(err error) error {
 		h.d.held.drop(h.key)
 		return h.lost()
 	}
-	h.keepCopy(err)
 	releasing, cancel := context.WithTimeout(ctx, h.moment())
 	defer cancel()
+	h.ctx = releasing // the drain's time may be up
+	h.unclaimAlone()
+	h.keepCopy(err)
 	rerr := h.turn.Release(releasing, h.committed)
 	switch {
 	case errors.Is(rerr, botmesh.ErrLeaseLost):

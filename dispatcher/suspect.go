@@ -59,7 +59,7 @@ func (h *hold) lastRun(r botmesh.Record, tries checkpoint.Tries) (died, write bo
 	switch {
 	case tries.Deaths >= suspected:
 		// Who held the chat without running it alone died of something else.
-		if claim == nil || !claim.Alone {
+		if claim == nil || !claim.Alone || prev.Released && prev.Incarnation == claim.Incarnation {
 			return false, false, nil
 		}
 		if !unclean || prev.Incarnation != claim.Incarnation {
@@ -137,6 +137,21 @@ func (h *hold) claimAlone() error {
 	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now(), Alone: true}
 	next.Effects = nil
 	return h.write(h.ctx, next, 0, math.MaxInt)
+}
+
+// unclaimAlone takes the claim of a lone run away that was cut off, so that this
+// process may end without being counted. Best effort: whoever is granted the turn
+// next sees that it was given up, unless it dies before it has looked.
+func (h *hold) unclaimAlone() {
+	claim := h.cp.Claim
+	if !h.current || claim == nil || !claim.Alone || claim.Incarnation != h.d.cfg.Coordinator.Incarnation() {
+		return
+	}
+	next := h.cp
+	next.Claim, next.Effects = nil, nil
+	if err := h.write(h.ctx, next, 0, math.MaxInt); err != nil {
+		h.d.log.WarnContext(h.ctx, "the claim of a run that was cut off is left", "chat", h.chat, "err", err)
+	}
 }
 
 // errKills is why a record is convicted.

@@ -240,3 +240,43 @@ func TestAForgottenHeartbeatIsNoDeath(t *testing.T) {
 		}
 	})
 }
+
+// A deploy that cuts a suspect's lone run off is no death, however often: it takes
+// its claim away, and who finds that claim sees that the turn was given up.
+//
+// SPEC: J8. DESIGN: N6. HOLE: H8.
+func TestADrainThatCutsALoneRunIsNoDeath(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		n := 0
+		killers := &ward{world: w}
+		killers.run = func(ctx context.Context, r botmesh.Run, beside int, kill func()) error {
+			if n++; n <= 2 {
+				kill()
+			}
+			if n <= 6 {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}
+		w.post("a", "x")
+		for n < 6 {
+			was := n
+			killers.attend(1, func() bool { return n > max(was, 2) })
+			for _, r := range w.replicas {
+				if !r.gate.isDead() {
+					r.drain()
+					r.gate.kill() // to be replaced
+				}
+			}
+			if cp := w.checkpoint("a"); cp.Claim != nil || cp.Tries == nil || cp.Tries.Deaths != 2 {
+				t.Errorf("after a drain: got claim %+v and %+v, want none and two deaths", cp.Claim, cp.Tries)
+			}
+		}
+		killers.attend(1, func() bool { return len(w.platform.texts("a")) == 1 || len(w.dead()) > 0 })
+		if dead := w.dead(); len(dead) != 0 {
+			t.Errorf("got %+v set aside, want nothing", dead)
+		}
+	})
+}

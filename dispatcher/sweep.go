@@ -74,6 +74,22 @@ func (d *Dispatcher) sweepOnce(ctx context.Context) error {
 	return nil
 }
 
+// sweepAgain has the next dispatcher sweep once more. What this one committed while
+// it drained stands under records of the old journal, and another replica's sweep of
+// the new one may have been before that. A replica that is killed in this moment
+// leaves such a chat to the next message of its user.
+func (d *Dispatcher) sweepAgain() {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Lease/3)
+	defer cancel()
+	row, err := d.cfg.Store.Load(ctx, sweptKey)
+	if err == nil && row.Revision != 0 {
+		_, err = d.cfg.Store.Swap(ctx, sweptKey, row, []byte("{}"), d.nonce.next(), 0)
+	}
+	if err != nil {
+		d.log.WarnContext(ctx, "the new journal may not be swept again", "err", err)
+	}
+}
+
 func (d *Dispatcher) sweepChats(ctx context.Context, epoch string) error {
 	var failed error
 	err := d.cfg.Store.Keys(ctx, func(key string) bool {
