@@ -24,7 +24,7 @@ type chaos struct {
 
 // injector does a fault, takes it back and says what was seen of it. Of one without
 // an effect nothing was proved. The error is of a fault that could not be done.
-type injector func(c *chaos, ctx context.Context, f Fault, target func(string)) (effect string, err error)
+type injector func(ctx context.Context, c *chaos, f Fault, target func(string)) (effect string, err error)
 
 const (
 	// calm is how long the load goes on when all is healed.
@@ -110,7 +110,7 @@ func (c *chaos) fault(ctx context.Context, f Fault) error {
 		at = target
 		n = c.log.Begin(history.Event{Kind: history.Fault, ID: f.Kind, Target: target})
 	}
-	effect, err := kindOf(f.Kind).inject(c, ctx, f, begin)
+	effect, err := kindOf(f.Kind).inject(ctx, c, f, begin)
 	if n == 0 {
 		begin("nobody")
 	}
@@ -138,11 +138,6 @@ func (c *chaos) ingress(f Fault) *fleet.Replica {
 	return c.fleet.Ingress[f.Pick%uint64(len(c.fleet.Ingress))]
 }
 
-func (c *chaos) node(f Fault) *fleet.Server {
-	nodes := c.fleet.Engines.Nodes
-	return nodes[f.Pick%uint64(len(nodes))]
-}
-
 // unrest runs a plan against a scene, lets it come to rest and judges it.
 func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, check.Verdict, error) {
 	starting, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("the streams could not be made in time"))
@@ -155,7 +150,7 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 	c := &chaos{scene: s, plan: plan, phases: phases{last: time.Now()}}
 	defer c.phases.print()
 	if err := c.run(ctx); err != nil {
-		e, v, _ := s.judge(ctx, check.Evidence{})
+		e, v, _ := s.judge(ctx, check.Evidence{IdleWithin: rest}) // as far as it went
 		return e, v, err
 	}
 	s.drain(ctx, rest)

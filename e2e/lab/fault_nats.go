@@ -92,7 +92,7 @@ func on(ctx context.Context, node *fleet.Server, ask func(context.Context, jetst
 	return ask(ctx, js)
 }
 
-func killLeader(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func killLeader(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	stream, leader, err := c.leader(ctx, f)
 	if err != nil {
 		return "", err
@@ -107,7 +107,7 @@ func killLeader(c *chaos, ctx context.Context, f Fault, begin func(string)) (str
 	return fmt.Sprintf("%s followed %s as leader of %s", next, leader.Name, stream), nil
 }
 
-func stepDown(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func stepDown(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	stream, leader, err := c.leader(ctx, f)
 	if err != nil {
 		return "", err
@@ -130,7 +130,7 @@ func stepDown(c *chaos, ctx context.Context, f Fault, begin func(string)) (strin
 	return fmt.Sprintf("%s followed %s as leader of %s", next, leader.Name, stream), nil
 }
 
-func restartCluster(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func restartCluster(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	if err := c.whole(ctx); err != nil {
 		return "", err
 	}
@@ -194,7 +194,7 @@ func copied(ctx context.Context, js jetstream.JetStream, stream string) error {
 }
 
 // deleteConsumer takes away what hands out the nudges. Who pulls makes it anew.
-func deleteConsumer(c *chaos, ctx context.Context, _ Fault, begin func(string)) (string, error) {
+func deleteConsumer(ctx context.Context, c *chaos, _ Fault, begin func(string)) (string, error) {
 	if err := c.whole(ctx); err != nil {
 		return "", err
 	}

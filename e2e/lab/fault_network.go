@@ -48,7 +48,7 @@ func (c *chaos) nats(r *fleet.Replica) (links []*netproxy.Proxy) {
 }
 
 func workerNATS(rules netproxy.Rules) injector {
-	return func(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	return func(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 		w := c.worker(f)
 		begin(w.Name + ">nats")
 		return c.rule(ctx, f, rules, c.nats(w)...)
@@ -56,7 +56,7 @@ func workerNATS(rules netproxy.Rules) injector {
 }
 
 func workerRedis(rules netproxy.Rules) injector {
-	return func(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	return func(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 		w := c.worker(f)
 		begin(w.Name + ">redis")
 		return c.rule(ctx, f, rules, c.fleet.Link(w.Name, "redis"))
@@ -64,7 +64,7 @@ func workerRedis(rules netproxy.Rules) injector {
 }
 
 func workerPlatform(rules netproxy.Rules) injector {
-	return func(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	return func(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 		w := c.worker(f)
 		begin(w.Name + ">platform")
 		return c.rule(ctx, f, rules, c.fleet.Link(w.Name, "platform"))
@@ -72,7 +72,7 @@ func workerPlatform(rules netproxy.Rules) injector {
 }
 
 func ingressNATS(rules netproxy.Rules) injector {
-	return func(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	return func(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 		r := c.ingress(f)
 		begin(r.Name + ">nats")
 		return c.rule(ctx, f, rules, c.nats(r)...)
@@ -80,7 +80,7 @@ func ingressNATS(rules netproxy.Rules) injector {
 }
 
 func platformIngress(rules netproxy.Rules) injector {
-	return func(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	return func(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 		r := c.ingress(f)
 		begin("platform>" + r.Name)
 		return c.rule(ctx, f, rules, c.fleet.Link("platform", r.Name))
@@ -89,7 +89,7 @@ func platformIngress(rules netproxy.Rules) injector {
 
 // isolateLeader parts a node that leads a stream from the others, both ways, while
 // clients reach all of them.
-func isolateLeader(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func isolateLeader(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	stream, leader, err := c.leader(ctx, f)
 	if err != nil {
 		return "", err

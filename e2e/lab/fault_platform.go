@@ -31,27 +31,27 @@ func (c *chaos) weather(ctx context.Context, f Fault, begin func(string), w plat
 	return int(met.Load())
 }
 
-func throttle(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func throttle(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	n := c.weather(ctx, f, begin, platform.Weather{Status: http.StatusTooManyRequests, RetryAfter: time.Second})
 	return counted(n, "calls refused"), nil
 }
 
 func failing(taken bool) injector {
-	return func(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+	return func(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 		n := c.weather(ctx, f, begin, platform.Weather{Status: http.StatusInternalServerError, Taken: taken})
 		return counted(n, "calls failed"), nil
 	}
 }
 
-func losing(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func losing(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	return counted(c.weather(ctx, f, begin, platform.Weather{Lose: true}), "answers withheld"), nil
 }
 
-func slowPlatform(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func slowPlatform(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	return counted(c.weather(ctx, f, begin, platform.Weather{Delay: 300 * time.Millisecond}), "calls slowed"), nil
 }
 
-func doubling(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func doubling(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	at := history.Now()
 	begin("platform")
 	c.users.twice.Store(true)

@@ -41,7 +41,7 @@ func taken(chats []string, but string) func(history.Event) bool {
 	}
 }
 
-func killWorker(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func killWorker(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	w, held, err := c.busy(ctx, f)
 	if err != nil {
 		return "", nil // it had nothing to befall
@@ -59,7 +59,7 @@ func killWorker(c *chaos, ctx context.Context, f Fault, begin func(string)) (str
 	return "", nil
 }
 
-func freezeWorker(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func freezeWorker(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	w, held, err := c.busy(ctx, f)
 	if err != nil {
 		return "", nil
@@ -95,7 +95,7 @@ func unheard(process string) func(history.Event) bool {
 	}
 }
 
-func killIngress(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func killIngress(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	r := c.ingress(f)
 	victim, at := r.Process(), history.Now()
 	begin(victim)
@@ -108,7 +108,7 @@ func killIngress(c *chaos, ctx context.Context, f Fault, begin func(string)) (st
 	return counted(n, "webhooks not taken"), nil
 }
 
-func freezeIngress(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func freezeIngress(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	r := c.ingress(f)
 	victim, at := r.Process(), history.Now()
 	begin(victim)

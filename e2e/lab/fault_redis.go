@@ -47,7 +47,7 @@ func (c *chaos) standstill(ctx context.Context, from, to int64) string {
 // settle is how long an answer that Redis gave may take until its reader noted it.
 const settle = 200 * time.Millisecond
 
-func restartRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func restartRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	had, err := c.keys(ctx)
 	if err != nil {
 		return "", err
@@ -67,7 +67,7 @@ func restartRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (s
 	return fmt.Sprintf("%d keys gone, %s", had, effect), nil
 }
 
-func pauseRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func pauseRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	begin("redis")
 	err := c.onRedisServer(func(r *redis.Client) error {
 		return r.Do(ctx, "CLIENT", "PAUSE", f.Length.Milliseconds(), "ALL").Err()
@@ -82,7 +82,7 @@ func pauseRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (str
 	return c.standstill(ctx, from, to), nil
 }
 
-func slowRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func slowRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	begin("*>redis")
 	var links []*netproxy.Proxy
 	for _, w := range c.fleet.Workers {
@@ -91,7 +91,7 @@ func slowRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (stri
 	return c.rule(ctx, f, netproxy.Rules{Delay: 150 * time.Millisecond}, links...)
 }
 
-func emptyRedis(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func emptyRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	_, held, err := c.busy(ctx, f)
 	if err != nil {
 		return "", nil
@@ -115,7 +115,7 @@ const firstTwice = 1_000_000
 // grantTwice has a chat's turn granted to a second worker while the first one works
 // in it: the first forgets nothing, Redis does. It tries, for a while, until it saw
 // that, and the commit of one of the two refused.
-func grantTwice(c *chaos, ctx context.Context, f Fault, begin func(string)) (string, error) {
+func grantTwice(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	const chats = 6
 	begin("redis")
 	at, twice, refused := history.Now(), 0, 0

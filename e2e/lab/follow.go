@@ -24,7 +24,6 @@ type follower struct {
 	read  map[string]int64            // by file, how far
 	holds map[string]map[string]int64 // by process and chat, since when
 	seen  []history.Event             // in the order in which they were read
-	fired map[string][]history.Event  // crash points, by process
 	err   error
 }
 
@@ -32,7 +31,7 @@ type follower struct {
 const remembered = 100_000
 
 func newFollower(dir string) *follower {
-	return &follower{dir: dir, read: map[string]int64{}, holds: map[string]map[string]int64{}, fired: map[string][]history.Event{}}
+	return &follower{dir: dir, read: map[string]int64{}, holds: map[string]map[string]int64{}}
 }
 
 // run follows until ctx ends.
@@ -103,8 +102,6 @@ func (f *follower) note(e history.Event) {
 		delete(f.holds[e.Process], e.Chat)
 	case e.Kind == history.Exited:
 		delete(f.holds, e.Target)
-	case e.Kind == history.Point:
-		f.fired[e.Process] = append(f.fired[e.Process], e)
 	}
 	if notable(e) {
 		f.seen = append(f.seen, e)
@@ -183,13 +180,6 @@ func (f *follower) await(ctx context.Context, within time.Duration, from int64, 
 		}
 		wait(ctx, 50*time.Millisecond)
 	}
-}
-
-// crashed are the crash points that fired in a process.
-func (f *follower) crashed(process string) []history.Event {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.fired[process])
 }
 
 // failed is what kept the follower from reading.
