@@ -58,7 +58,8 @@ func (j *judge) posted(c *chat, m jet.Publish, seq uint64) {
 			j.fail("I4", c.key, "letter %s comes before %s", id, l.ID)
 		}
 	}
-	c.appended, c.last, c.letters[i].seq = max(c.appended, i+1), seq, seq
+	c.appended, c.last = max(c.appended, i+1), seq
+	c.letters[i].seq, c.letters[i].landed = seq, time.Now()
 }
 
 // age forgets what the outbox has dropped.
@@ -67,7 +68,7 @@ func (j *judge) age(c *chat) {
 	if !c.chainAt.IsZero() && time.Since(c.chainAt) >= keep {
 		c.chain, c.chainSeq, c.chainAt = entry{}, 0, time.Time{}
 	}
-	if len(c.letters) > 0 && c.appended > 0 && time.Since(c.letters[c.appended-1].At) >= keep {
+	if len(c.letters) > 0 && c.appended > 0 && time.Since(c.letters[c.appended-1].landed) >= keep {
 		c.last = 0
 	}
 }
@@ -180,6 +181,10 @@ func (j *judge) takes(m *made) {
 			for _, q := range l.parts {
 				if q.index < p.index && len(q.made) == 0 && q.receipt == "" && !q.dead && !q.optional {
 					j.fail("I4", c.key, "part %s came before %s", p.id, q.id)
+					return
+				}
+				if q.index > p.index && len(q.made) > 0 {
+					j.fail("I4", c.key, "part %s came after %s", p.id, q.id)
 					return
 				}
 			}

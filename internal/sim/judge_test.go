@@ -80,6 +80,7 @@ type letter struct {
 	parts    []*part
 	optional bool // gone with the outbox
 	seq      uint64
+	landed   time.Time
 }
 
 // part is one call to make.
