@@ -19,6 +19,7 @@ type chaos struct {
 	plan   Plan
 	users  *users
 	before []check.Usage
+	rest   time.Duration
 	phases phases
 }
 
@@ -34,8 +35,10 @@ const (
 	startTime = time.Minute
 	faultTime = 90 * time.Second
 	// rest bounds how long chats may take to come to rest when all is healed: two
-	// leases, the tries of what fails, and the backlog on a slow machine.
+	// leases and the tries of what fails, and pace for each record that waits by then,
+	// as if all were in one chat, on a slow machine.
 	rest = 45 * time.Second
+	pace = 150 * time.Millisecond
 )
 
 // run does what is planned. The error is of the lab, not of what it tests.
@@ -61,8 +64,10 @@ func (c *chaos) run(ctx context.Context) error {
 	if err == nil {
 		wait(ctx, calm)
 	}
+	pending, unacked, behind := c.waiting(ctx)
+	c.rest = rest + time.Duration(pending+unacked)*pace
 	enough()
-	return errors.Join(err, <-talked, c.follow.failed())
+	return errors.Join(err, behind, <-talked, c.follow.failed())
 }
 
 // faults does the faults of all tracks.
@@ -150,10 +155,10 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 	c := &chaos{scene: s, plan: plan, phases: phases{last: time.Now()}}
 	defer c.phases.print()
 	if err := c.run(ctx); err != nil {
-		e, v, _ := s.judge(ctx, check.Evidence{IdleWithin: rest}) // as far as it went
+		e, v, _ := s.judge(ctx, check.Evidence{IdleWithin: c.rest}) // as far as it went
 		return e, v, err
 	}
-	s.drain(ctx, rest)
+	s.drain(ctx, c.rest)
 	c.phases.next("coming to rest")
 	usage, err := s.grown(ctx, c.before)
 	if err != nil {
@@ -161,7 +166,7 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 	}
 	defer c.phases.next("judging")
 	return s.judge(ctx, check.Evidence{
-		IdleWithin: rest, Usage: usage,
+		IdleWithin: c.rest, Usage: usage,
 		Want: check.Want{
 			Webhooks: int(plan.Load.Rate * plan.Length.Seconds() / 2), Duplicates: 10,
 			Conflicts: 1, Unknowns: 1, TakeOvers: 2, Repeats: 1,
