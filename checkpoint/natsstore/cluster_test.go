@@ -33,7 +33,7 @@ func leaderMoves(t *testing.T, url string) {
 	var moved atomic.Int64
 	go func() {
 		defer close(stopped)
-		for tick := time.NewTicker(300 * time.Millisecond); ; {
+		for tick := time.NewTicker(100 * time.Millisecond); ; {
 			select {
 			case <-stop:
 				tick.Stop()
@@ -45,7 +45,7 @@ func leaderMoves(t *testing.T, url string) {
 			}
 		}
 	}()
-	checkpointtest.Chain(t, 3, 60, func(int) checkpoint.Store {
+	checkpointtest.Chain(t, 3, 120, func(int) checkpoint.Store {
 		return natsstore.New(dial(t, url).Stream(stream), bot)
 	})
 	close(stop)

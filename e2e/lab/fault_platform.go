@@ -55,8 +55,13 @@ func doubling(ctx context.Context, c *chaos, f Fault, begin func(string)) (strin
 	at := history.Now()
 	begin("platform")
 	c.users.twice.Store(true)
+	taken := func() int {
+		return c.follow.count(at, func(e history.Event) bool { return e.Kind == history.Webhook && e.Status/100 == 2 })
+	}
 	wait(ctx, f.Length)
+	for taken() < 2 && wait(ctx, 50*time.Millisecond) { // none is taken while NATS is away
+	}
 	c.users.twice.Store(false)
-	n := c.follow.count(at, func(e history.Event) bool { return e.Kind == history.Webhook && e.Status/100 == 2 })
+	n := taken()
 	return counted(n/2, "webhooks posted twice at once"), nil
 }

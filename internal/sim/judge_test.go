@@ -376,8 +376,11 @@ func (j *judge) head(c *chat) *record {
 func (j *judge) runs(p *process, id string, chat *chat) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	t := chat.cp.Tries
-	suspect := t != nil && t.Deaths >= 2 && j.head(chat).id == id
+	// Who goes on from a copy, since it had the chat last, may not know of the deaths that
+	// were written meanwhile. Its commit is refused.
+	t, claim := chat.cp.Tries, chat.cp.Claim
+	suspect := t != nil && t.Deaths >= 2 && j.head(chat).id == id &&
+		claim != nil && claim.Alone && claim.Incarnation == p.inner.Incarnation()
 	if suspect {
 		j.s.stats["suspect alone"]++
 	}
