@@ -150,6 +150,7 @@ func (h *hold) unclaimAlone() {
 	next := h.cp
 	next.Claim, next.Effects = nil, nil
 	if err := h.write(h.ctx, next, 0, math.MaxInt); err != nil {
+		h.current = false // it may be there
 		h.d.log.WarnContext(h.ctx, "the claim of a run that was cut off is left", "chat", h.chat, "err", err)
 	}
 }

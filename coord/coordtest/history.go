@@ -88,7 +88,8 @@ func (h *history) check(t testing.TB) {
 	defer h.mu.Unlock()
 	acts := slices.DeleteFunc(slices.Clone(h.acts), func(o porcupine.Operation) bool { return h.doubt[o.Output.(act).key] })
 	if len(acts) == 0 {
-		t.Skip("no call was answered in time")
+		t.Error("no call was answered in time: this run proves nothing")
+		return
 	}
 	if got := porcupine.CheckOperationsTimeout(oneHolder, acts, time.Minute); got != porcupine.Ok {
 		t.Errorf("%d calls: got %s, want a history that one holder at a time explains", len(acts), got)
