@@ -64,6 +64,9 @@ func (b *chatbot) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (bot
 	if r.Record.Type == botmesh.TypeEvent {
 		return botmesh.Outcome{Ignored: true}, nil
 	}
+	if r.Record.Type == botmesh.TypeCommand {
+		return botmesh.Outcome{State: r.State, Sends: r.Record.Sends}, nil
+	}
 	o := order{Sends: 1} // of a timer
 	if r.Record.Type != botmesh.TypeTimer {
 		if err := json.Unmarshal([]byte(r.Record.Message.Text), &o); err != nil {

@@ -13,15 +13,19 @@ import (
 	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
-// orderOf reads what a record asks for.
-func orderOf(body []byte) (o order) {
+// orderOf reads what a record asks for: of the bot, or to be sent as it is.
+func orderOf(body []byte) (o order, told []string) {
 	var b struct {
 		Message botmesh.Message `json:"message"`
+		Sends   []botmesh.Send  `json:"sends"`
 	}
 	if json.Unmarshal(body, &b) == nil {
-		_ = json.Unmarshal([]byte(b.Message.Text), &o) // an event of ours has no text
+		_ = json.Unmarshal([]byte(b.Message.Text), &o) // an event of ours and a command have no text
 	}
-	return o
+	for _, s := range b.Sends {
+		told = append(told, s.Text)
+	}
+	return o, told
 }
 
 // checkpointed looks at a checkpoint that landed, against the one it replaced.
@@ -62,7 +66,7 @@ func (j *judge) checkpointed(p *process, c *chat, m jet.Publish, seq uint64) {
 	}
 	j.tried(c, was, is)
 	c.rev, c.cp, c.ends = seq, is, time.Time{}
-	if k := is.Claim; k != nil && k.Alone && (p.dead || p.leaving) && (was.Claim == nil || *was.Claim != *k) {
+	if k := is.Claim; k != nil && k.Alone && (p.dead || p.left) && (was.Claim == nil || *was.Claim != *k) {
 		j.head(c).alone++
 	}
 	if m.TTL > 0 {
@@ -141,7 +145,10 @@ func armed(cp checkpoint.Checkpoint, id string) bool {
 // remembers looks at what a run made of the state, and at what it says.
 func (j *judge) remembers(c *chat, r *record, was, is checkpoint.Checkpoint) {
 	run := ""
-	if is.State != nil {
+	switch {
+	case r.told != nil:
+		j.told(c, r, was, is)
+	case is.State != nil:
 		var before, after memory
 		_ = json.Unmarshal(was.State, &before) // nothing at first
 		if err := json.Unmarshal(is.State, &after); err != nil {
@@ -158,6 +165,21 @@ func (j *judge) remembers(c *chat, r *record, was, is checkpoint.Checkpoint) {
 	if is.Effects != nil && is.Effects.Letter != nil {
 		j.committed(c, is.Effects, botmesh.LetterID(is.Chat, is.Epoch, is.Cursor), run)
 	}
+}
+
+// told looks at what a command did: what it orders is sent, and the conversation
+// stays as it was.
+func (j *judge) told(c *chat, r *record, was, is checkpoint.Checkpoint) {
+	var said []string
+	if is.Effects != nil && is.Effects.Letter != nil {
+		for _, p := range is.Effects.Letter.Parts {
+			said = append(said, p.Send.Text)
+		}
+	}
+	if !bytes.Equal(was.State, is.State) || !slices.Equal(said, r.told) {
+		j.fail("C9", c.key, "command %s changed %q to %q and said %q, want %q", r.id, was.State, is.State, said, r.told)
+	}
+	j.s.stats["told"]++
 }
 
 // midway looks at a commit that left the cursor where it was.

@@ -43,8 +43,11 @@ func (s *sim) user(chat botmesh.ChatKey, rng *rand.Rand) {
 			return
 		}
 		r := botmesh.Record{Type: botmesh.TypeMessage, ID: fmt.Sprint(chat.Chat, ".", j), Chat: chat, Message: botmesh.Message{Text: newOrder(rng)}}
-		if rng.IntN(6) == 0 {
+		switch rng.IntN(8) {
+		case 0:
 			r.Type = botmesh.TypeEvent
+		case 1:
+			r.Type, r.Message, r.Sends = botmesh.TypeCommand, botmesh.Message{}, told(r.ID, rng)
 		}
 		said = append(said, r)
 		s.webhook(r)
@@ -84,6 +87,14 @@ func newOrder(rng *rand.Rand) string {
 		panic(err)
 	}
 	return string(text)
+}
+
+// told are the sends that a backend orders in a chat: another has other texts.
+func told(id string, rng *rand.Rand) (sends []botmesh.Send) {
+	for i := range 1 + rng.IntN(2) {
+		sends = append(sends, botmesh.Send{Text: fmt.Sprint("told by ", id, " ", i)})
+	}
+	return sends
 }
 
 // webhook journals a record, again and again until it has success.

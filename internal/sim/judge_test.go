@@ -69,9 +69,10 @@ type record struct {
 	event    bool
 	timer    string // the id of the timer that fired, if it is of one
 	order    order
-	optional bool // gone with the journal, or removed
-	done     bool // applied, passed or set aside
-	alone    int  // deaths of processes in which it ran alone
+	told     []string // texts of what a command orders to be sent
+	optional bool     // gone with the journal, or removed
+	done     bool     // applied, passed or set aside
+	alone    int      // deaths of processes in which it ran alone
 }
 
 // letter is a letter that was committed.
@@ -173,7 +174,7 @@ func (j *judge) journaled(key string, m jet.Msg, seq uint64) {
 	if r.timer = m.Header.Get("Bot-Timer"); r.timer != "" {
 		r.id = "timer:" + r.timer
 	}
-	r.order = orderOf(m.Data)
+	r.order, r.told = orderOf(m.Data)
 	j.records[place(r.epoch, seq)] = r
 	j.chats[key].records = append(j.chats[key].records, r)
 	if d := j.s.desks["nudges-"+r.epoch]; d != nil {

@@ -35,6 +35,7 @@ type process struct {
 
 	dead    bool
 	leaving bool
+	left    bool // in order
 	froze   time.Time
 	thaws   time.Time
 	silent  bool            // it has been frozen for a lease
@@ -118,7 +119,11 @@ func (p *process) work() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_, _ = ask(ctx, p, plain, "leave", func() (any, error) { return nil, p.inner.Close(ctx) })
+	_, _ = ask(ctx, p, plain, "leave", func() (any, error) {
+		p.left = true
+		p.s.judge.died(p) // who finds the claim of a lone run that was cut off finds nobody alive
+		return nil, p.inner.Close(ctx)
+	})
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	if !p.leaving && !p.dead && !p.s.over { // the journal was made anew
