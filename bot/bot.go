@@ -102,6 +102,8 @@ func (b *Bot) Timer(kind string, handler Handler) *Bot {
 	switch {
 	case kind == "" || strings.Contains(kind, "/"):
 		b.fault("timer kind %q is empty or has a slash", kind)
+	case kind == flow.TimeoutKind:
+		b.fault("timer kind %q is the bot's own: use flow.Timeout", kind)
 	case handler == nil:
 		b.fault("timer kind %q has no handler", kind)
 	case b.timers[kind] != nil:

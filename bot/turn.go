@@ -29,6 +29,7 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 		return botmesh.Outcome{}, fmt.Errorf("bot: reading the chat's state: %w", err)
 	}
 	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat}
+	before := chat.Position
 	var usage usageError
 	switch err := t.route(); {
 	case errors.Is(err, errIgnored):
@@ -38,6 +39,7 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	case err != nil:
 		return botmesh.Outcome{}, err
 	}
+	t.Watch(before, t.chat.Position)
 	state, err := t.chat.Encode()
 	if err != nil {
 		return botmesh.Outcome{}, err
@@ -119,11 +121,29 @@ func (t *turn) command(name, args string) error {
 // fired runs the handler of a timer's kind.
 func (t *turn) fired() error {
 	kind, _, _ := strings.Cut(t.Timer().Name, "/")
+	if kind == flow.TimeoutKind {
+		return t.timeUp()
+	}
 	h := t.bot.timers[kind]
 	if h == nil {
 		return errIgnored
 	}
 	return t.handle(h, "")
+}
+
+// timeUp lets the flow that waits go on without an answer.
+func (t *turn) timeUp() error {
+	if t.chat.Position == nil {
+		return errIgnored
+	}
+	p := *t.chat.Position
+	return t.move(func(f flow.Definition) (*flow.Position, error) {
+		at, effect, err := f.TimeUp(t.Turn, p)
+		if err == nil && !effect {
+			return nil, errIgnored
+		}
+		return at, err
+	})
 }
 
 // handle runs a plain handler. An open question stays open.

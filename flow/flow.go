@@ -44,6 +44,9 @@ type Definition interface {
 	Back(t *Turn, p Position) (*Position, error)
 	// Cancel ends the flow, unless its OnCancel decides otherwise.
 	Cancel(t *Turn, p Position) (*Position, error)
+	// TimeUp goes on where the timer of a [Timeout] leads that fired. It reports false
+	// if the timer has no effect.
+	TimeUp(t *Turn, p Position) (at *Position, effect bool, err error)
 	// Help is what helps with the open question, empty if nothing does.
 	Help(p Position) string
 
@@ -182,9 +185,16 @@ func (f *Flow[S]) own() []error {
 	if len(f.steps) == 0 {
 		add("has no steps")
 	}
+	checkTimeout := func(whose string, t timeout) {
+		if !t.isZero() && (t.after <= 0 || f.steps[t.to] == nil) {
+			add("%s goes to %q after %s, want a step and a time above zero", whose, t.to, t.after)
+		}
+	}
+	checkTimeout("it", f.options.timeout)
 	was := map[string]bool{}
 	for _, id := range f.Steps() {
 		s := f.steps[id]
+		checkTimeout(fmt.Sprintf("step %q", id), s.timeout)
 		for _, to := range s.to {
 			if f.steps[to] == nil {
 				add("step %q goes to %q, which is not a step", id, to)

@@ -6,6 +6,7 @@ type Option interface{ apply(*options) }
 type options struct {
 	triggers []string
 	back     int
+	timeout  timeout
 }
 
 type optionFunc func(*options)
@@ -38,6 +39,8 @@ type stepOptions struct {
 	hint  string
 	help  string
 	tries int
+
+	timeout timeout
 }
 
 func (o *stepOptions) hintOr(notUnderstood error) string {

@@ -167,7 +167,7 @@ func (m *move[S]) follow(next Next, err error) (*Position, S, error) {
 		switch {
 		case err != nil:
 		case next.kind == nextWait:
-			m.p.Step, m.p.Shape = m.s.id, m.f.shape()
+			m.p.Step, m.p.Shape, m.p.Due = m.s.id, m.f.shape(), m.due()
 			return &m.p, m.c.State, nil
 		case next.kind == nextEnd:
 			return nil, m.c.State, nil

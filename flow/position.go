@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 )
@@ -34,6 +35,8 @@ type Position struct {
 	// Asked is the sequence of the record that led to the question. It marks the
 	// question's buttons, so that those of an earlier question are told apart.
 	Asked uint64 `json:"asked,omitempty"`
+	// Due is when the question has been open for too long, zero if it never has.
+	Due time.Time `json:"due,omitzero"`
 	// Tries counts the answers in a row that were not understood, or rejected.
 	Tries int `json:"tries,omitempty"`
 	// Wait and Shape are the fingerprints of the step and of the whole flow when

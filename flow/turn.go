@@ -25,6 +25,8 @@ type Turn struct {
 	depth  int // of flows that call each other
 	path   []string
 	muted  bool // a script runs again: what it says was said when it ran first
+
+	timedOut bool // a question was open for too long, and its flow went on
 }
 
 // NewTurn makes the turn of a run. It is for those who run bots; handlers are

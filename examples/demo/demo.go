@@ -16,13 +16,15 @@ import (
 )
 
 // Bot makes the demo bot. With BOTMESH_DEMO_CRASH=1 in the environment it knows
-// /crash too, which kills the process.
+// /crash too, which kills the process. BOTMESH_DEMO_PATIENCE=10m makes /order end when
+// a question stays open for so long.
 func Bot() *bot.Bot {
 	b := bot.New()
 	b.Command("/start", start)
 	b.Command("/echo <text>", echo)
 	b.Command("/count", count)
-	b.Flow(orderFlow())
+	patience, _ := time.ParseDuration(os.Getenv("BOTMESH_DEMO_PATIENCE"))
+	b.Flow(orderFlow(patience))
 	b.Flow(quizFlow())
 	b.Command("/slow <seconds>", slow)
 	b.Command("/burst <1-1000>", burst)

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/flow/ask"
@@ -19,11 +20,17 @@ const (
 	askItem     flow.Step[order] = "item"
 	askQuantity flow.Step[order] = "quantity"
 	askConfirm  flow.Step[order] = "confirm"
+	tooLate     flow.Step[order] = "too-late" // asks nothing
 )
 
-func orderFlow() *flow.Flow[order] {
-	f := flow.New[order]("order", flow.Trigger("/order"))
-
+// orderFlow gives up if a question stays open for as long as its patience is, unless
+// that is zero.
+func orderFlow(patience time.Duration) *flow.Flow[order] {
+	opts := []flow.Option{flow.Trigger("/order")}
+	if patience > 0 {
+		opts = append(opts, flow.Timeout(patience, tooLate))
+	}
+	f := flow.New[order]("order", opts...)
 	flow.Ask(f, askItem, ask.Text().Len(1, 200), "What would you like to order?",
 		func(c *flow.C[order], item string) flow.Next {
 			c.State.Item = item
@@ -46,6 +53,11 @@ func orderFlow() *flow.Flow[order] {
 			}
 			return c.End()
 		})
+
+	flow.Script(f, tooLate, func(c *flow.Talk[order]) (flow.Next, error) {
+		c.Say("order forgotten")
+		return c.End(), nil
+	})
 
 	return f
 }

@@ -73,6 +73,30 @@ func (c *chat) commit(o botmesh.Outcome, m *midway) []botmesh.Send {
 	return said
 }
 
+// advance lets time pass, and hands each timer that becomes due to run, as a record. It
+// ends early, and reports false, if run does.
+func (c *chat) advance(d time.Duration, run func(r botmesh.Record) bool) bool {
+	until := c.now.Add(d)
+	for {
+		timer, ok := c.due(until)
+		if !ok {
+			break
+		}
+		if timer.At.After(c.now) {
+			c.now = timer.At
+		}
+		c.fired = timer
+		ok = run(c.journal(botmesh.Record{Type: botmesh.TypeTimer, Timer: timer.Name}))
+		if c.fired = (botmesh.Timer{}); !ok {
+			return false
+		}
+	}
+	if c.now.Before(until) {
+		c.now = until
+	}
+	return true
+}
+
 func (c *chat) disarm(name string) {
 	c.armed = slices.DeleteFunc(c.armed, func(t botmesh.Timer) bool { return t.Name == name })
 }

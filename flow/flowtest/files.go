@@ -76,6 +76,10 @@ func replay(ctx context.Context, b Bot, written string) string {
 			if !c.press(ctx, &out, line[2:]) {
 				return out.String()
 			}
+		case strings.HasPrefix(line, "~ "):
+			if !c.pass(ctx, &out, line[2:]) {
+				return out.String()
+			}
 		case line == "", strings.HasPrefix(line, "#"):
 			out.WriteString(line + "\n")
 		}

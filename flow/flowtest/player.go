@@ -123,25 +123,12 @@ func (p *Player) Advance(d time.Duration) *Player {
 	p.t.Helper()
 	p.Silent()
 	var heard []botmesh.Send
-	until := p.chat.now.Add(d)
-	for {
-		timer, ok := p.chat.due(until)
-		if !ok {
-			break
-		}
-		if timer.At.After(p.chat.now) {
-			p.chat.now = timer.At
-		}
-		p.chat.fired = timer
-		r := p.chat.journal(botmesh.Record{Type: botmesh.TypeTimer, Timer: timer.Name})
+	p.chat.advance(d, func(r botmesh.Record) bool {
 		p.commit(r, 1, &midway{})
-		p.chat.fired = botmesh.Timer{}
 		heard = append(heard, p.heard...)
-	}
+		return true
+	})
 	p.heard = heard
-	if p.chat.now.Before(until) {
-		p.chat.now = until
-	}
 	return p
 }
 

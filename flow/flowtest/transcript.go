@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 )
 
 // Transcript plays a chat and writes it down. Each line is what the user writes,
-// or "! " and the label of a button to press. In what it returns the user's lines
-// begin with "> " or "! ", and the bot's with "< ", followed by its buttons in
-// brackets. It ends with the first error.
+// or "! " and the label of a button to press, or "~ " and a time that passes. In what
+// it returns the user's lines begin with "> ", "! " or "~ ", and the bot's with "< ",
+// followed by its buttons in brackets. It ends with the first error.
 func Transcript(b Bot, lines ...string) string {
 	var out strings.Builder
 	c := &chat{bot: b}
@@ -19,6 +20,8 @@ func Transcript(b Bot, lines ...string) string {
 		ok := false
 		if label, tap := strings.CutPrefix(line, "! "); tap {
 			ok = c.press(context.Background(), &out, label)
+		} else if after, pass := strings.CutPrefix(line, "~ "); pass {
+			ok = c.pass(context.Background(), &out, after)
 		} else {
 			ok = c.write(context.Background(), &out, message(line), line)
 		}
@@ -33,7 +36,7 @@ func Transcript(b Bot, lines ...string) string {
 // went well.
 func (c *chat) write(ctx context.Context, out *strings.Builder, r botmesh.Record, text string) bool {
 	fmt.Fprintf(out, "> %s\n", indented(text))
-	return c.play(ctx, out, r)
+	return c.play(ctx, out, c.journal(r))
 }
 
 // press plays the press of a button and writes it down.
@@ -44,12 +47,23 @@ func (c *chat) press(ctx context.Context, out *strings.Builder, label string) bo
 		return false
 	}
 	fmt.Fprintf(out, "! %s\n", label)
-	return c.play(ctx, out, r)
+	return c.play(ctx, out, c.journal(r))
+}
+
+// pass lets time pass and writes it down.
+func (c *chat) pass(ctx context.Context, out *strings.Builder, after string) bool {
+	d, err := time.ParseDuration(after)
+	if err != nil || d < 0 {
+		fmt.Fprintf(out, "error: %q is no time that passes, such as 15m\n", after)
+		return false
+	}
+	fmt.Fprintf(out, "~ %s\n", after)
+	return c.advance(d, func(r botmesh.Record) bool { return c.play(ctx, out, r) })
 }
 
 func (c *chat) play(ctx context.Context, out *strings.Builder, r botmesh.Record) bool {
 	m := &midway{}
-	o, err := c.run(ctx, c.journal(r), 1, m)
+	o, err := c.run(ctx, r, 1, m)
 	if err != nil {
 		fmt.Fprintf(out, "error: %v\n", err)
 		return false

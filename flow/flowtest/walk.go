@@ -23,7 +23,7 @@ const (
 var junk = []string{"", "?", "no idea", "-1", "0", "1", "7", "99999999999999999999", "yes", "no", "2026-12-24", "ana@example.com", "+49 30 123456", "12.50", strings.Repeat("long ", 200)}
 
 // Walk plays a flow at random: presses every button, writes answers that fit and
-// ones that do not, goes back and cancels, for two thousand records that are the
+// ones that do not, goes back, cancels and lets time pass, for two thousand records that are the
 // same each time. It fails the test, with the conversation that led there, at the
 // first error of a handler, way to a step that is not there, question without a
 // text, or turn after which the user has nothing to go on; and, at the end, for
@@ -60,34 +60,53 @@ type walk struct {
 
 func (w *walk) play(ctx context.Context) error {
 	for range walkLength {
+		if w.rand.IntN(20) == 0 && len(w.chat.armed) > 0 {
+			var err error
+			w.told.WriteString("~\n")
+			w.chat.advance(w.chat.armed[0].At.Sub(w.chat.now), func(r botmesh.Record) bool {
+				err = w.turn(ctx, r)
+				return err == nil
+			})
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		r := w.choose()
 		fmt.Fprintf(&w.told, "> %s\n", indented(r.Message.Text+r.Message.Payload))
-		r = w.chat.journal(r)
-		m := &midway{}
-		o, err := w.chat.run(ctx, r, 1, m)
-		if err != nil {
+		if err := w.turn(ctx, w.chat.journal(r)); err != nil {
 			return err
 		}
-		if err := w.chat.repeat(ctx, r, 1, m, o); err != nil {
-			return err
+	}
+	return nil
+}
+
+// turn plays one record.
+func (w *walk) turn(ctx context.Context, r botmesh.Record) error {
+	m := &midway{}
+	o, err := w.chat.run(ctx, r, 1, m)
+	if err != nil {
+		return err
+	}
+	if err := w.chat.repeat(ctx, r, 1, m, o); err != nil {
+		return err
+	}
+	said := w.chat.commit(o, m)
+	for _, s := range said {
+		writeSend(&w.told, s)
+		if strings.TrimSpace(s.Text) == "" {
+			return errors.New("the bot said a message without a text")
 		}
-		said := w.chat.commit(o, m)
-		for _, s := range said {
-			writeSend(&w.told, s)
-			if strings.TrimSpace(s.Text) == "" {
-				return errors.New("the bot said a message without a text")
-			}
-		}
-		if err := w.chat.askAgain(ctx, r, said); err != nil {
-			return err
-		}
-		at, err := flow.DecodeChat(w.chat.state)
-		if err != nil {
-			return err
-		}
-		if at.Position != nil && len(said) == 0 {
-			return fmt.Errorf("at step %q the flow waits, and has said nothing", at.Position.Step)
-		}
+	}
+	if err := w.chat.askAgain(ctx, r, said); err != nil {
+		return err
+	}
+	at, err := flow.DecodeChat(w.chat.state)
+	if err != nil {
+		return err
+	}
+	if at.Position != nil && len(said) == 0 {
+		return fmt.Errorf("at step %q the flow waits, and has said nothing", at.Position.Step)
 	}
 	return nil
 }
@@ -126,6 +145,11 @@ func (b alone) Turn(ctx context.Context, run botmesh.Run, m botmesh.Midway) (bot
 	switch {
 	case at.Position == nil:
 		p, err = b.f.Start(t)
+	case run.Record.Type == botmesh.TypeTimer:
+		var effect bool
+		if p, effect, err = b.f.TimeUp(t, *at.Position); err == nil && !effect {
+			err = fmt.Errorf("timer %q has no effect", t.Timer().Name)
+		}
 	case at.Position.Stale(run.Record):
 		p, err = b.f.AskAgain(t, *at.Position, "expired")
 	case t.Text() == "/cancel":
@@ -143,6 +167,9 @@ func (b alone) Turn(ctx context.Context, run botmesh.Run, m botmesh.Midway) (bot
 	if err != nil {
 		return botmesh.Outcome{}, err
 	}
-	state, err := flow.Chat{Position: p}.Encode()
-	return botmesh.Outcome{State: state, Sends: slices.Clone(t.Sends())}, err
+	t.Watch(at.Position, p)
+	out := botmesh.Outcome{Sends: slices.Clone(t.Sends())}
+	out.Arm, out.Disarm = t.Timers()
+	out.State, err = flow.Chat{Position: p}.Encode()
+	return out, err
 }
