@@ -17,6 +17,12 @@ type Run struct {
 	State []byte
 	// Kept is what earlier tries of this very record kept, nil if nothing.
 	Kept []byte
+	// Also are the messages that interrupted earlier runs of this record, in order: what
+	// is decided now is decided for all of them. See [Meanwhile].
+	Also []Record
+	// From is the incarnation that committed State, if that was another than this
+	// process: the conversation has moved here since.
+	From string
 	// Timer is the timer that fired, if the record is one of TypeTimer.
 	Timer Timer
 	// Try counts the runs of this record that failed, plus one.
@@ -39,6 +45,9 @@ type Outcome struct {
 	// of a name that is armed is disarmed first. A timer that fired is armed no more.
 	Arm    []Timer
 	Disarm []string
+	// Through is the sequence of the last record that [Meanwhile.Next] gave and this
+	// outcome has dealt with, those before it included; zero if there is none.
+	Through uint64
 	// Ignored says that the record had no effect. Nothing else is looked at; the chat
 	// moves on past the record with its next commit.
 	Ignored bool

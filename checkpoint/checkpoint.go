@@ -44,6 +44,8 @@ type Checkpoint struct {
 	CursorAt time.Time `json:"cursor_at,omitzero"`
 
 	State []byte `json:"state,omitempty"`
+	// By is the incarnation that committed State, empty without one.
+	By string `json:"by,omitempty"`
 	// Timers are those that are armed, in the order in which they were. A timer record
 	// counts only while its timer is here.
 	Timers []Armed `json:"timers,omitempty"`

@@ -26,11 +26,11 @@ func (l *lane) load(ctx context.Context) (chatCopy, error) {
 	cp, err := checkpoint.Decode(row.Value)
 	switch {
 	case errors.Is(err, checkpoint.ErrNewerFormat):
-		return chatCopy{}, &laterError{time.Now().Add(l.d.cfg.Lease), err.Error()}
+		return chatCopy{}, l.d.parking.wait(l.chat, err.Error())
 	case err != nil:
 		return chatCopy{}, chatError("read the checkpoint of", l.chat, err)
 	case l.d.cfg.Deploy != 0 && cp.Deploy > l.d.cfg.Deploy:
-		return chatCopy{}, &laterError{time.Now().Add(l.d.cfg.Lease), "the checkpoint is of a newer deploy"}
+		return chatCopy{}, l.d.parking.wait(l.chat, "the checkpoint is of a newer deploy")
 	}
 	epoch := l.d.cfg.Journal.Epoch()
 	anew := cp.Epoch != epoch && cp.Epoch != ""

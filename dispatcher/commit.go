@@ -27,12 +27,14 @@ const maxCheckpoint = 1<<20 - 16<<10
 // maxError bounds the error text that a checkpoint carries, in bytes.
 const maxError = 1 << 10
 
-// apply commits what a run decided, and flushes it. A crash before the write
+// apply commits what a run of r decided, for more records behind it too, and flushes it. A crash before the write
 // leaves the record to be run again; one after it leaves effects that the next
 // holder, or whoever gets the nudge, flushes.
-func (h *hold) apply(ctx context.Context, r botmesh.Record, o botmesh.Outcome) error {
-	next := h.past(r)
-	next.State = o.State
+func (h *hold) apply(ctx context.Context, r botmesh.Record, more []botmesh.Record, o botmesh.Outcome) error {
+	next := h.past(r, more...)
+	if next.State, next.By = o.State, ""; len(o.State) > 0 {
+		next.By = h.d.cfg.Coordinator.Incarnation()
+	}
 	if len(o.Sends) > 0 {
 		letter, err := h.letter(ctx, botmesh.LetterID(h.chat, r.Epoch, r.Seq), o.Sends)
 		if err != nil {
@@ -81,14 +83,17 @@ func size(l botmesh.Letter) int {
 	return n
 }
 
-// past returns the checkpoint with its cursor after r and nothing left of r's tries.
-func (h *hold) past(r botmesh.Record) checkpoint.Checkpoint {
+// past returns the checkpoint with its cursor after r and more records behind it, and
+// nothing left of r's tries.
+func (h *hold) past(r botmesh.Record, more ...botmesh.Record) checkpoint.Checkpoint {
 	next := h.cp
-	next.Cursor, next.CursorAt = r.Seq, r.Stored
 	next.Timers = withoutTimer(next.Timers, r.Timer)
 	next.During, next.Tries, next.Claim, next.Effects = nil, nil, nil, nil
-	if r.ID != "" {
-		next.Recent = h.cp.Recent.With(r.ID)
+	for _, r := range append([]botmesh.Record{r}, more...) {
+		next.Cursor, next.CursorAt = r.Seq, r.Stored
+		if r.ID != "" {
+			next.Recent = next.Recent.With(r.ID)
+		}
 	}
 	return next
 }
@@ -106,8 +111,8 @@ func (h *hold) commit(ctx context.Context, next checkpoint.Checkpoint, limit int
 
 // skip passes a record that has no effect. The cursor moves in memory, and in
 // the store with the next write.
-func (h *hold) skip(r botmesh.Record) error {
-	next := h.past(r)
+func (h *hold) skip(r botmesh.Record, more ...botmesh.Record) error {
+	next := h.past(r, more...)
 	if h.cp.During != nil || h.cp.Tries != nil || h.cp.Claim != nil {
 		return h.commit(h.ctx, next, math.MaxInt)
 	}

@@ -49,7 +49,11 @@ type Config struct {
 	// Deploy is the number of this deploy: checkpoints of a higher one are left
 	// alone. Zero turns that off.
 	Deploy int
-	Logger *slog.Logger // defaults to discarding
+	// ParkAfter is how long a chat that only a newer build can serve is given back, every
+	// lease, before it counts as parked, which an operator is told. Defaults to 6m, three
+	// times the usual wait for a turn.
+	ParkAfter time.Duration
+	Logger    *slog.Logger // defaults to discarding
 }
 
 func (c *Config) validate() error {
@@ -63,6 +67,7 @@ func (c *Config) validate() error {
 	def(&c.Drain, 15*time.Second)
 	def(&c.Backoff, 2*time.Second)
 	def(&c.Retention, 7*24*time.Hour)
+	def(&c.ParkAfter, 6*time.Minute)
 	for _, n := range []struct {
 		v *int
 		d int
@@ -85,7 +90,7 @@ func (c *Config) validate() error {
 	need(c.Store != nil, "Store is required")
 	need(c.Outbox != nil, "Outbox is required")
 	need(c.Runner != nil, "Runner is required")
-	need(c.Lease > 0 && c.Settle > 0 && c.Drain > 0 && c.Backoff > 0 && c.Retention > 0, "durations must be positive")
+	need(c.Lease > 0 && c.Settle > 0 && c.Drain > 0 && c.Backoff > 0 && c.Retention > 0 && c.ParkAfter > 0, "durations must be positive")
 	need(c.Tries > 0 && c.Concurrency > 0 && c.IdleChats > 0 && c.Deploy >= 0, "numbers must be positive")
 	return errors.Join(errs...)
 }
@@ -99,6 +104,8 @@ type Dispatcher struct {
 	held  *copies
 	nonce nonces
 	away  bool // the last pull failed
+
+	parking *parking
 
 	soft  context.Context // ends when the drain begins
 	drain context.CancelFunc
@@ -128,6 +135,7 @@ func New(cfg Config) (*Dispatcher, error) {
 		lanes: make(map[string]*lane),
 	}
 	d.nonce.prefix = cfg.Coordinator.Incarnation()
+	d.parking = newParking(cfg)
 	d.soft, d.drain = context.WithCancel(context.Background())
 	d.hard, d.abort = context.WithCancelCause(context.Background())
 	return d, nil
@@ -159,6 +167,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	limit.Stop()
 	d.abort(errDraining)
 	background.Wait()
+	d.parking.close()
 	if errors.Is(err, journal.ErrEpochChanged) {
 		d.sweepAgain()
 		return fmt.Errorf("dispatcher: %w", err)
@@ -218,6 +227,7 @@ func (d *Dispatcher) retire(l *lane) bool {
 // progress keeps the lowest nudge of every lane from being handed out again.
 func (d *Dispatcher) progress() {
 	for pause(d.hard, d.cfg.Lease/3) {
+		d.parking.forget()
 		for _, l := range d.open() {
 			if n, ok := l.lowest(); ok {
 				// Best effort: a nudge that comes again is checked against the checkpoint.

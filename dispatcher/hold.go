@@ -153,6 +153,9 @@ func (h *hold) drain() error {
 			return h.writeCursor()
 		}
 		for _, e := range entries {
+			if e.Record.Seq <= h.cp.Cursor {
+				continue // the run of an earlier one has dealt with it
+			}
 			if h.d.draining() || (ran >= readLimit || time.Since(began) > turnLimit) && h.contended() {
 				h.yield = true
 				return h.writeCursor()

@@ -22,6 +22,8 @@ type midway struct {
 type request struct {
 	kept   []byte        // to keep, if send is nil
 	send   *botmesh.Send // to send now
+	next   chan<- botmesh.Record
+	yield  bool
 	answer chan error
 }
 

@@ -22,7 +22,7 @@ import (
 // failed run is run again here, under the same turn.
 func (h *hold) record(e journal.Entry) error {
 	if errors.Is(e.Err, journal.ErrNewer) {
-		return &laterError{time.Now().Add(h.d.cfg.Lease), e.Err.Error()}
+		return h.d.parking.wait(h.chat, e.Err.Error())
 	}
 	if e.Err != nil {
 		return h.setRecordAside(e.Record, 0, e.Err)
@@ -37,6 +37,7 @@ func (h *hold) record(e journal.Entry) error {
 	if err := h.claim(e.Record); err != nil {
 		return err
 	}
+	var also []botmesh.Record // what interrupted its runs so far
 	for {
 		tries := h.tries(e.Record)
 		if tries.Deaths >= convicted {
@@ -45,9 +46,13 @@ func (h *hold) record(e journal.Entry) error {
 		if err := h.backOff(tries.NotBefore); err != nil {
 			return err
 		}
-		err := h.attempt(e.Record, tries)
+		err := h.attempt(e.Record, also, tries)
 		var failed *failedError
+		var interrupted *interruptedError
 		switch {
+		case errors.As(err, &interrupted):
+			also = interrupted.also
+			continue
 		case err == nil:
 			return nil
 		case !errors.As(err, &failed):
@@ -96,8 +101,8 @@ func (h *hold) backOff(until time.Time) error {
 	return h.slot.take(h.ctx, true)
 }
 
-// attempt runs a record once and applies what it decided.
-func (h *hold) attempt(r botmesh.Record, tries checkpoint.Tries) error {
+// attempt runs a record once, with what interrupted it before, and applies what it decided.
+func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries checkpoint.Tries) error {
 	ctx, span := telemetry.Tracer().Start(telemetry.Extract(h.ctx, r.Trace), telemetry.SpanTurn,
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(telemetry.KeyProvider.String(r.Chat.Provider), telemetry.KeyChat.String(r.Chat.String()),
@@ -105,21 +110,24 @@ func (h *hold) attempt(r botmesh.Record, tries checkpoint.Tries) error {
 			telemetry.KeyFence.Int64(int64(h.fence)), telemetry.KeyTry.Int(tries.N+1)))
 	defer span.End()
 	began, result := time.Now(), "applied"
-	outcome, err := h.run(ctx, r, tries)
+	outcome, more, err := h.run(ctx, r, also, tries)
 	telemetry.TurnDuration.Record(ctx, time.Since(began).Seconds())
 	switch {
 	case err != nil:
 	case outcome.Ignored:
 		result = "ignored"
-		err = h.skip(r)
+		err = h.skip(r, more...)
 	default:
-		err = h.apply(ctx, r, outcome)
+		err = h.apply(ctx, r, more, outcome)
 	}
 	if err != nil {
 		span.SetStatus(codes.Error, "not applied")
 		result = "lost" // the turn ended, or another replica was first
-		if errors.As(err, new(*failedError)) {
+		switch {
+		case errors.As(err, new(*failedError)):
 			result = "failed"
+		case errors.As(err, new(*interruptedError)):
+			result = "interrupted"
 		}
 	}
 	if err != nil && h.turn.Context().Err() != nil {
@@ -130,49 +138,84 @@ func (h *hold) attempt(r botmesh.Record, tries checkpoint.Tries) error {
 	return err
 }
 
-// run hands a record to the Runner, for at most Settle. An error of the Runner is
-// a failedError. A run that does not heed the end of its context is left behind:
-// what it still does has no effect.
-func (h *hold) run(ctx context.Context, r botmesh.Record, tries checkpoint.Tries) (botmesh.Outcome, error) {
+// run hands a record to the Runner, for at most Settle, and returns what was decided
+// and for which records behind it. An error of the Runner is a failedError; an
+// interruptedError says that another message came first. A run that does not heed the
+// end of its context is left behind: what it still does has no effect.
+func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record, tries checkpoint.Tries) (botmesh.Outcome, []botmesh.Record, error) {
 	leave, err := h.company(tries)
 	if err != nil {
-		return botmesh.Outcome{}, err
+		return botmesh.Outcome{}, nil, err
 	}
 	defer leave()
 	h.enter(PhaseRunning, h.fence)
 	defer h.enter(PhaseHolding, h.fence)
 	ctx, cancel := context.WithTimeoutCause(ctx, h.d.cfg.Settle, &botmesh.LeaseLostError{Key: h.key, Reason: botmesh.LossSettled})
 	defer cancel()
-	m := newMidway()
+	ctx, interrupt := context.WithCancelCause(ctx)
+	defer interrupt(nil)
+	m, w := newMidway(), h.watch(r, also)
 	defer m.seal()
-	timer, _ := fired(h.cp, r)
-	ended := h.d.start(ctx, botmesh.Run{
-		Record: r, Timer: timer, State: h.cp.State, Kept: h.during(r).Kept, Try: tries.N + 1, Fence: h.fence, Now: time.Now(),
-	}, m)
+	defer w.stop()
+	ended := h.d.start(ctx, h.runOf(r, also, tries), m)
 	eager := 0
 	for {
 		select {
 		case q := <-m.requests:
+			if w.takes(q) {
+				break
+			}
 			err := h.midway(ctx, r, q, &eager)
 			if err != nil && !errors.As(err, new(*failedError)) {
 				m.seal() // the chat is another's, or its commit hangs: nothing more of this run
 				q.answer <- err
-				return botmesh.Outcome{}, err
+				return botmesh.Outcome{}, nil, err
 			}
 			q.answer <- err
+			continue
+		case <-w.woken:
+		case <-w.tick:
 		case res := <-ended:
-			switch {
-			case h.ctx.Err() != nil:
-				return botmesh.Outcome{}, context.Cause(h.ctx)
-			case res.err != nil:
-				return botmesh.Outcome{}, &failedError{res.err}
-			}
-			return res.outcome, nil
+			return h.decided(w, res)
 		case <-ctx.Done():
 			m.seal()
-			return botmesh.Outcome{}, h.cutOff(ctx, ended)
+			return botmesh.Outcome{}, nil, h.cutOff(ctx, ended)
+		}
+		if w.look(ctx) {
+			interrupt(botmesh.ErrInterrupted)
+			m.seal()
+			h.left(ctx, ended)
+			return botmesh.Outcome{}, nil, &interruptedError{w.more}
 		}
 	}
+}
+
+// runOf is what the Runner is given.
+func (h *hold) runOf(r botmesh.Record, also []botmesh.Record, tries checkpoint.Tries) botmesh.Run {
+	timer, _ := fired(h.cp, r)
+	run := botmesh.Run{
+		Record: r, Also: also, Timer: timer, State: h.cp.State, Kept: h.during(r).Kept,
+		Try: tries.N + 1, Fence: h.fence, Now: time.Now(),
+	}
+	if h.cp.By != h.d.cfg.Coordinator.Incarnation() {
+		run.From = h.cp.By
+	}
+	return run
+}
+
+// decided is what a run came to that has ended by itself.
+func (h *hold) decided(w *watch, res result) (botmesh.Outcome, []botmesh.Record, error) {
+	if h.ctx.Err() != nil {
+		return botmesh.Outcome{}, nil, context.Cause(h.ctx)
+	}
+	if res.err != nil {
+		return botmesh.Outcome{}, nil, &failedError{res.err}
+	}
+	more, err := w.through(res.outcome.Through)
+	if err != nil {
+		return botmesh.Outcome{}, nil, &failedError{err}
+	}
+	return res.outcome, more, nil
 }
 
 type result struct {
@@ -203,8 +246,18 @@ func panicked(p any) error {
 	return fmt.Errorf("panic: %T\n%s", p, debug.Stack())
 }
 
-// cutOff gives a run whose context ended a moment to return, and says why it was cut.
+// cutOff says why a run was cut, having given it a moment to return.
 func (h *hold) cutOff(ctx context.Context, ended <-chan result) error {
+	h.left(ctx, ended)
+	if h.ctx.Err() != nil {
+		return context.Cause(h.ctx)
+	}
+	telemetry.LeasesLost.Add(ctx, 1, reason(string(botmesh.LossSettled)))
+	return &failedError{context.Cause(ctx)}
+}
+
+// left gives a run whose context ended a moment to return.
+func (h *hold) left(ctx context.Context, ended <-chan result) {
 	grace := time.NewTimer(h.d.cfg.Lease / 10)
 	defer grace.Stop()
 	select {
@@ -212,11 +265,6 @@ func (h *hold) cutOff(ctx context.Context, ended <-chan result) error {
 	case <-grace.C:
 		h.d.log.ErrorContext(ctx, "a run goes on after its context ended, it is left behind without effect", "chat", h.chat)
 	}
-	if h.ctx.Err() != nil {
-		return context.Cause(h.ctx)
-	}
-	telemetry.LeasesLost.Add(ctx, 1, reason(string(botmesh.LossSettled)))
-	return &failedError{context.Cause(ctx)}
 }
 
 // reason labels a metric.

@@ -28,6 +28,15 @@ type Status struct {
 	SlotsUsed   int          `json:"slots_used"`
 	Slots       int          `json:"slots"`
 	Lanes       []LaneStatus `json:"lanes"`
+	// Parked are the chats that wait for a newer build, as far as this replica has met them.
+	Parked []ParkedChat `json:"parked,omitempty"`
+}
+
+// ParkedChat is a chat that only a newer build can serve.
+type ParkedChat struct {
+	Chat  string    `json:"chat"`
+	Since time.Time `json:"since"` // when this replica met it first
+	Why   string    `json:"why"`
 }
 
 // LaneStatus is what a lane does at a moment.
@@ -51,6 +60,7 @@ func (d *Dispatcher) Status() Status {
 	for _, l := range d.open() {
 		s.Lanes = append(s.Lanes, l.status())
 	}
+	s.Parked = d.parking.status()
 	slices.SortFunc(s.Lanes, func(a, b LaneStatus) int { return cmp.Compare(a.Chat, b.Chat) })
 	return s
 }

@@ -39,7 +39,7 @@ var (
 	IngressMessages = counter("bot.ingress.messages", "Webhook items by outcome: accepted, duplicate, unauthorized, rejected, unavailable.")
 	IngressDuration = seconds("bot.ingress.ack.duration", "Time from a webhook's arrival to its answer.")
 
-	Turns         = counter("bot.turns", "Runs of records, by outcome: applied, ignored, failed, lost.")
+	Turns         = counter("bot.turns", "Runs of records, by outcome: applied, ignored, failed, interrupted, lost.")
 	TurnWait      = seconds("bot.turn.wait", "Time from a ticket to its turn.")
 	TurnDuration  = seconds("bot.turn.duration", "Time of one run of one record.")
 	TurnRetries   = counter("bot.turn.retries", "Failed runs that will be tried again.")
@@ -51,6 +51,7 @@ var (
 	Deaths        = counter("bot.turn.deaths", "Records whose run ended with its process.")
 	SlotsInUse    = updown("bot.slots.used", "Run slots in use.")
 	LanesOpen     = updown("bot.lanes", "Chats this replica has work for.")
+	ChatsParked   = updown("bot.chats.parked", "Chats that this replica has met and only a newer build can serve.")
 	Deliveries    = counter("bot.outbox.deliveries", "Calls to a provider, by outcome: delivered, retry, permanent, unknown.")
 	InDoubt       = counter("bot.outbox.in_doubt", "Parts whose earlier call may have reached the provider.")
 	SendDuration  = seconds("bot.outbox.call.duration", "Time of one call to a provider.")

@@ -204,6 +204,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*disp
 		Concurrency: s.Concurrency,
 		Retention:   engine.Longest(s),
 		Deploy:      s.Deploy,
+		ParkAfter:   3 * s.TurnWait,
 		Logger:      log,
 	})
 }

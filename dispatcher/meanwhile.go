@@ -1,0 +1,149 @@
+package dispatcher
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+var _ botmesh.Meanwhile = (*midway)(nil)
+
+// Next implements [botmesh.Meanwhile].
+func (m *midway) Next(ctx context.Context) (botmesh.Record, error) {
+	next := make(chan botmesh.Record, 1)
+	if err := m.ask(ctx, request{next: next}); err != nil {
+		return botmesh.Record{}, err
+	}
+	select {
+	case r := <-next:
+		return r, nil
+	case <-m.sealed:
+		return botmesh.Record{}, botmesh.ErrLeaseLost
+	case <-ctx.Done():
+		return botmesh.Record{}, context.Cause(ctx)
+	}
+}
+
+// Yield implements [botmesh.Meanwhile].
+func (m *midway) Yield(ctx context.Context) error { return m.ask(ctx, request{yield: true}) }
+
+// interruptedError says that a run gave way to the chat's next message, the last of
+// those that the record is to be run with again.
+type interruptedError struct{ also []botmesh.Record }
+
+func (*interruptedError) Error() string { return botmesh.ErrInterrupted.Error() }
+func (*interruptedError) Unwrap() error { return botmesh.ErrInterrupted }
+
+// watch looks for the messages that come while a record runs, once the run wants to
+// know. A nudge that comes to this replica is heard of at once. One that went to
+// another waits there for the turn, so that the journal is looked at now and then.
+//
+// It finds what is surely the chat's next record: what a lagging replica of the journal
+// shows is a prefix. Nothing rests on it being found: what is not is run after this.
+type watch struct {
+	h    *hold
+	more []botmesh.Record // what the run has behind its record
+	also int              // how many of them it began with
+	ids  []string         // of its record and of these
+	last uint64           // the sequence that was looked at last
+	shut bool             // behind a record that is no message nothing is looked at
+
+	next   chan<- botmesh.Record // who waits for the next one, nil if nobody does
+	yields bool
+
+	woken  <-chan struct{}
+	tick   <-chan time.Time
+	ticker *time.Ticker
+}
+
+func (h *hold) watch(r botmesh.Record, also []botmesh.Record) *watch {
+	w := &watch{h: h, more: slices.Clone(also), also: len(also), ids: []string{r.ID}, last: r.Seq}
+	for _, r := range also {
+		w.ids, w.last = append(w.ids, r.ID), r.Seq
+	}
+	return w
+}
+
+// takes reports whether a request is for the watch, and notes what is wanted.
+func (w *watch) takes(q request) bool {
+	switch {
+	case q.next != nil:
+		w.next = q.next
+	case q.yield:
+		w.yields = len(w.more) < botmesh.MaxAlso
+	default:
+		return false
+	}
+	if w.ticker == nil {
+		w.ticker = time.NewTicker(w.h.d.cfg.Lease / 15)
+		w.tick, w.woken = w.ticker.C, w.h.wake
+	}
+	q.answer <- nil
+	return true
+}
+
+func (w *watch) stop() {
+	if w.ticker != nil {
+		w.ticker.Stop()
+	}
+}
+
+// look gives the next message to whoever waits for it. It reports true if the message
+// interrupts the run.
+func (w *watch) look(ctx context.Context) (interrupts bool) {
+	for w.next != nil || w.yields {
+		r, ok := w.find(ctx)
+		if !ok {
+			return false
+		}
+		w.more = append(w.more, r)
+		if w.yields {
+			return true
+		}
+		w.next <- r
+		w.next = nil
+	}
+	return false
+}
+
+// find reads the next message from the journal.
+func (w *watch) find(ctx context.Context) (botmesh.Record, bool) {
+	if w.shut {
+		return botmesh.Record{}, false
+	}
+	entries, err := w.h.d.cfg.Journal.Read(ctx, w.h.chat, w.last, readLimit)
+	if err != nil {
+		return botmesh.Record{}, false // looked for again soon
+	}
+	for _, e := range entries {
+		r := e.Record
+		switch {
+		case e.Err == nil && (w.h.cp.Recent.Has(r.ID) || slices.Contains(w.ids, r.ID)): // a late duplicate
+			w.last = r.Seq
+			continue
+		case e.Err != nil || r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback:
+			w.shut = true
+			return botmesh.Record{}, false
+		}
+		w.last, w.ids = r.Seq, append(w.ids, r.ID)
+		return r, true
+	}
+	return botmesh.Record{}, false
+}
+
+// through are the records behind its own that a run has dealt with: those that it
+// began with, and of those that it was given the ones up to seq.
+func (w *watch) through(seq uint64) ([]botmesh.Record, error) {
+	for i, r := range w.more[w.also:] {
+		if r.Seq == seq {
+			return w.more[:w.also+i+1], nil
+		}
+	}
+	if seq != 0 {
+		return nil, fmt.Errorf("dispatcher: Outcome.Through is %d, which is none of the records that the run was given", seq)
+	}
+	return w.more[:w.also], nil
+}

@@ -1,0 +1,30 @@
+package botmesh
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrInterrupted is the cause with which the context of a run ends that gave way to
+// the chat's next message; see [Meanwhile.Yield].
+var ErrInterrupted = errors.New("botmesh: interrupted by the chat's next message")
+
+// Meanwhile is what a [Midway] may be too: it tells a run of messages that come while
+// it runs, on whichever replica they arrive. It knows messages and pressed buttons, in
+// journal order, and none behind a record of another kind. A run that does not ask is
+// told nothing, and they wait for its end.
+type Meanwhile interface {
+	// Next waits for the message after the run's own, those of Run.Also and those that
+	// it returned before. It is run by itself later, unless Outcome.Through says that
+	// it was dealt with. The error is the cause of ctx, or of the run's end. It is
+	// called by one goroutine at a time.
+	Next(ctx context.Context) (Record, error)
+	// Yield lets the next message interrupt the run: its context ends with
+	// [ErrInterrupted], nothing of it takes effect but what it committed by then, and
+	// the record is run again at once with that message in Run.Also. No try is spent.
+	// A run with [MaxAlso] of them is interrupted no more.
+	Yield(ctx context.Context) error
+}
+
+// MaxAlso bounds Run.Also.
+const MaxAlso = 16
