@@ -1,10 +1,8 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"testing"
@@ -17,23 +15,11 @@ const adminToken = "e2e-admin-token-1"
 
 // order asks a worker to send to a chat.
 func order(ctx context.Context, r *fleet.Replica, chat int64, text, key string) error {
-	url := fmt.Sprintf("%s/v1/chats/telegram%%2F%d/send", r.Admin, chat)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewBufferString(fmt.Sprintf(`{"text":%q}`, text)))
-	if err != nil {
-		return err
+	status, _, err := r.Send(ctx, fleet.Sending{Token: adminToken, Chat: fmt.Sprintf("telegram/%d", chat), Text: text, Key: key})
+	if err == nil && status != http.StatusAccepted {
+		err = fmt.Errorf("got %d, want 202", status)
 	}
-	req.Header.Set("Authorization", "Bearer "+adminToken)
-	req.Header.Set("Idempotency-Key", key)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusAccepted {
-		body, _ := io.ReadAll(resp.Body)
-		return fmt.Errorf("got %d %s, want 202", resp.StatusCode, body)
-	}
-	return nil
+	return err
 }
 
 // A backend sends through any worker, each request again at another one: the chat's

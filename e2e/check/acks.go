@@ -86,6 +86,9 @@ func (a *acked) last(revisions []revision, seq uint64, at time.Time) (place uint
 				return 0, "the dead letter of revision " + strconv.FormatUint(r.seq, 10) + " was not in DEAD"
 			}
 		}
+		if id := a.c.unarmed(r, at); id != "" {
+			return 0, "timer " + id + " of revision " + strconv.FormatUint(r.seq, 10) + " was not armed"
+		}
 		l := r.letter()
 		if l == nil || placeOf(*l) > seq {
 			continue

@@ -9,7 +9,6 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
-	"github.com/botmesh-go/botmesh/e2e/history"
 	"github.com/botmesh-go/botmesh/e2e/lab/bot/chain"
 )
 
@@ -27,12 +26,13 @@ type effects struct {
 	c       *chat
 	applied map[string]application // by the record's id
 	letters map[string]uint64      // the revision that committed each letter, by id
+	alarms  map[string]bool        // the timers that were armed so far, by id
 	count   int
 }
 
 // effects checks I1 and I2.
 func (w *world) effects(c *chat) {
-	e := &effects{w: w, c: c, applied: map[string]application{}, letters: map[string]uint64{}}
+	e := &effects{w: w, c: c, applied: map[string]application{}, letters: map[string]uint64{}, alarms: map[string]bool{}}
 	prev := revision{}
 	for _, r := range c.revisions {
 		if r.cp.Epoch != prev.cp.Epoch {
@@ -41,8 +41,8 @@ func (w *world) effects(c *chat) {
 		e.letter(r)
 		if r.cp.Cursor > prev.cp.Cursor {
 			e.pass(prev, r)
-		} else if !bytes.Equal(r.cp.State, prev.cp.State) {
-			w.violate("I1", c.key, "revision %d changes the state that revision %d left, while its cursor stays at %d", r.seq, prev.seq, r.cp.Cursor)
+		} else if !bytes.Equal(r.cp.State, prev.cp.State) || !sameTimers(prev, r) {
+			w.violate("I1", c.key, "revision %d changes the state or the timers that revision %d left, while its cursor stays at %d", r.seq, prev.seq, r.cp.Cursor)
 		}
 		prev = r
 	}
@@ -72,10 +72,13 @@ func (e *effects) pass(prev, r revision) {
 		return
 	}
 	for _, rec := range passed[:n-1] {
-		if !e.idle(rec) {
+		e.fires(prev, rec)
+		if !e.idle(prev, rec) {
 			e.w.violate("I1", e.c.key, "%s: its cursor passed it at revision %d, which is the effect of record %d; no letter, no dead letter, no change of state", rec, r.seq, r.cp.Cursor)
 		}
 	}
+	e.fires(prev, passed[n-1])
+	e.timers(prev, r, passed[n-1])
 	e.apply(prev, r, passed[n-1])
 }
 
@@ -89,9 +92,9 @@ func (c *chat) between(after, upTo uint64) []record {
 
 // idle reports whether a record has no effect by right: it is nothing that a bot
 // handles, or a repetition.
-func (e *effects) idle(rec record) bool {
+func (e *effects) idle(prev revision, rec record) bool {
 	_, again := e.applied[rec.id]
-	return !rec.handled() || again
+	return !rec.handled(prev) || again
 }
 
 // apply checks the revision that is the effect of a record.
@@ -102,7 +105,7 @@ func (e *effects) apply(prev, r revision, rec record) {
 	case again && effect && e.count-first.place < checkpoint.MaxRecent:
 		e.w.violate("I1", e.c.key, "%s took effect at revision %d, though its id did as record %d at revision %d", rec, r.seq, first.record.seq, first.revision)
 		return
-	case again && !effect, !rec.handled() && !effect:
+	case again && !effect, !rec.handled(prev) && !effect:
 		return
 	case !effect:
 		e.w.violate("I1", e.c.key, "%s: the cursor passed it at revision %d; no letter, no dead letter, no change of state", rec, r.seq)
@@ -146,6 +149,7 @@ func (e *effects) follow(prev, r revision, rec record) {
 		if r.chain != prev.chain {
 			e.w.violate("I2", e.c.key, "revision %d is the effect of %s, no link of the chain, and makes of %v %v", r.seq, rec, prev.chain, r.chain)
 		}
+		e.says(prev, r, rec, texts(l))
 		return
 	}
 	want := prev.chain.Next(rec.id, r.chain.Nonce)
@@ -166,42 +170,3 @@ func texts(l *botmesh.Letter) (said []string) {
 	}
 	return said
 }
-
-// posted checks that what was answered with success took effect, and that nothing
-// did that nobody posted.
-func (e *effects) posted(last revision) {
-	stored := map[string]record{}
-	for _, rec := range e.c.records {
-		stored[rec.id] = rec
-	}
-	ids, posted := map[string]bool{}, map[string]bool{}
-	for _, o := range e.c.ops[history.Webhook] {
-		id := o.Call.ID
-		posted[id] = true
-		if ids[id] || !taken(o) {
-			continue
-		}
-		ids[id] = true
-		rec, ok := stored[id]
-		_, applied := e.applied[id]
-		switch {
-		case !ok:
-			e.w.violate("I1", e.c.key, "%s was answered %d by %s at %s, and is not in INBOX", id, o.Result.Status, o.Call.Target, e.w.at(o.Result.T))
-		case !applied && rec.seq > last.cp.Cursor && e.w.underWay():
-			// I7 says so
-		case !applied && rec.seq > last.cp.Cursor:
-			e.w.violate("I1", e.c.key, "%s was answered %d at %s and took no effect: the cursor stands at %d, revision %d", rec, o.Result.Status, e.w.at(o.Result.T), last.cp.Cursor, last.seq)
-		case !applied:
-			e.w.violate("I1", e.c.key, "%s was answered %d at %s, and no revision is its effect, though the cursor is past it", rec, o.Result.Status, e.w.at(o.Result.T))
-		}
-	}
-	e.w.looked("I1", len(ids))
-	for _, rec := range e.c.records {
-		if rec.handled() && !posted[rec.id] {
-			e.w.violate("I1", e.c.key, "%s is in INBOX at %s, and nobody posted it", rec, e.w.when(rec.at))
-		}
-	}
-}
-
-// taken reports whether a webhook was answered with success.
-func taken(o history.Operation) bool { return o.Result.Status >= 200 && o.Result.Status < 300 }

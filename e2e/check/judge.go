@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/botmesh-go/botmesh/e2e/history"
@@ -24,9 +25,13 @@ type Evidence struct {
 	// The streams, whole, in order. The checkpoints hold every revision: their
 	// stream was made without a limit per subject.
 	Inbox, Outbox, Dead, Checkpoints []jet.Stored
-	// Waiting and Unacked are what the shared consumer of the nudges had not handed
-	// out, and handed out without an acknowledgement, at the end.
-	Waiting, Unacked uint64
+	// Gone are the places of the inbox at which nothing stands any more: those of
+	// timers that fired or were taken back.
+	Gone []uint64
+	// Armed counts the timers that had not fired at the end, Waiting and Unacked what
+	// the shared consumer of the nudges had not handed out, and handed out without an
+	// acknowledgement.
+	Armed, Waiting, Unacked uint64
 
 	// Taken is when the evidence began to be taken. What happened later is left out,
 	// for the streams are read one after the other. Zero leaves out nothing.
@@ -69,6 +74,9 @@ type Want struct {
 	// the writes without an answer, TakeOvers the turns granted over a holder that
 	// did not release, Repeats the copies of parts that users saw again.
 	Webhooks, Duplicates, Conflicts, Unknowns, TakeOvers, Repeats int
+	// Orders counts the sends of backends that were taken, OrdersAgain those asked for
+	// again after that; Timers those that took effect, Disarmed those taken back.
+	Orders, OrdersAgain, Timers, Disarmed int
 	// Points are the crash points that must have fired.
 	Points []string
 }
@@ -82,7 +90,7 @@ type Violation struct {
 
 // Finding is what became of one invariant.
 type Finding struct {
-	ID   string // I1 to I10
+	ID   string // I1 to I10, and H12
 	What string
 	// Checked counts what was looked at: of nothing, nothing was proved.
 	Checked    int
@@ -91,7 +99,7 @@ type Finding struct {
 
 // Verdict is what a run proved.
 type Verdict struct {
-	Findings []Finding // I1 to I10
+	Findings []Finding // I1 to I10, and H12
 	// Vacuous says what was not proved.
 	Vacuous []string
 	Tally   Tally
@@ -101,6 +109,9 @@ type Verdict struct {
 type Tally struct {
 	Chats, Webhooks, Duplicates, Records, Revisions, Letters, Parts, Visible    int
 	Repeats, Conflicts, Unknowns, Grants, TakeOvers, Faults, Acks, Dead, Stalls int
+	// Orders, OrdersAgain, Timers and Disarmed are as in Want; LateTimers fired when they
+	// counted no more.
+	Orders, OrdersAgain, Timers, Disarmed, LateTimers int
 	// StaleLoads counts loads that a deposed leader answered.
 	StaleLoads int
 }
@@ -143,29 +154,64 @@ var invariants = []struct{ id, what string }{
 	{"I8", "memory and keys of idle chats are bounded"},
 	{"I9", "nothing is acknowledged while its effects are unconfirmed"},
 	{"I10", "no write replaces unconfirmed effects"},
+	{"H12", "a timer that is armed fires once, and not before it is due"},
 }
 
 // Judge says of every invariant whether the run kept it, and what the run did not
 // prove. It goes by what can not lie first: the streams, what the platform saw and
 // which webhooks were taken. The words of the processes count only for grants,
-// acknowledgements, and writes that got no answer.
+// acknowledgements, timers that were armed, and writes that got no answer.
 func Judge(e Evidence) Verdict {
-	v := Verdict{}
+	j := Begin(e)
+	j.Chats(e)
+	return j.Verdict()
+}
+
+// Judgement is one that takes the evidence in parts, some chats at a time, so that all
+// of it need not be in memory.
+type Judgement struct {
+	whole *world // what is of no chat, and of the chats their names
+	lost  places
+	v     Verdict
+}
+
+// Begin begins with what is of no chat: all of the evidence but the streams, and of the
+// events at least those without a chat.
+func Begin(e Evidence) *Judgement {
+	j := &Judgement{}
 	for _, i := range invariants {
-		v.Findings = append(v.Findings, Finding{ID: i.id, What: i.what})
+		j.v.Findings = append(j.v.Findings, Finding{ID: i.id, What: i.what})
 	}
-	w := newWorld(e, &v)
+	e.Inbox, e.Outbox, e.Dead, e.Checkpoints = nil, nil, nil, nil
+	j.whole = newWorld(e, &j.v)
+	j.whole.chats = map[string]*chat{}
+	j.lost.all = slices.Clone(e.Gone)
+	return j
+}
+
+// Chats judges some chats by all that the streams hold and the events say of them.
+// Every chat comes once.
+func (j *Judgement) Chats(part Evidence) {
+	w := j.whole.of(part)
 	w.each(func(c *chat) {
+		j.whole.chats[c.key] = nil // its name is all that is still needed
 		w.effects(c)
 		w.revisions(c)
 		w.delivery(c)
 		w.orders(c)
 		w.rest(c)
 		w.acks(c)
+		w.tally(c)
+		j.lost.explain(c)
 	})
+}
+
+// Verdict ends it.
+func (j *Judgement) Verdict() Verdict {
+	w := j.whole
 	w.nudges()
 	w.bounds()
-	w.tally()
+	j.lost.judge(w)
 	w.proved()
-	return v
+	return j.v
 }

@@ -22,6 +22,9 @@ func good(s *story) {
 	s.loser(a)
 	s.silent(b)
 	s.eager(a, first)
+	s.sent(a, "good", "some news")
+	s.reminded(b, "the tea")
+	s.replaced(b, "w2.1")
 	s.note("lab", history.Event{Kind: history.Healed})
 }
 
@@ -101,14 +104,14 @@ func TestAGoodRunIsAccepted(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	good(s)
-	s.Want = Want{Webhooks: 7, Duplicates: 2, Conflicts: 1, Unknowns: 1, Repeats: 2}
+	s.Want = Want{Webhooks: 10, Duplicates: 2, Conflicts: 1, Unknowns: 1, Repeats: 2, Orders: 1, OrdersAgain: 1, Timers: 2, Disarmed: 1}
 	v := Judge(s.Evidence)
 	if err := v.Err(); err != nil {
 		t.Errorf("got %v, want no violation and everything proved", err)
 	}
 	want := Tally{
-		Chats: 2, Webhooks: 7, Duplicates: 2, Records: 9, Revisions: 9, Letters: 7, Parts: 11, Visible: 13, Repeats: 2,
-		Conflicts: 1, Unknowns: 1, Grants: 10, Faults: 2, Acks: 8,
+		Chats: 2, Webhooks: 10, Duplicates: 2, Records: 16, Revisions: 15, Letters: 13, Parts: 17, Visible: 19, Repeats: 2,
+		Conflicts: 1, Unknowns: 1, Grants: 16, Faults: 2, Acks: 14, Orders: 1, OrdersAgain: 1, Timers: 2, Disarmed: 1, LateTimers: 1,
 	}
 	if v.Tally != want {
 		t.Errorf("got %+v, want %+v", v.Tally, want)

@@ -184,9 +184,15 @@ func (l *lab) evidence() check.Evidence {
 		Bot: e.Bot, Inbox: stream(journal.InboxStream(e.Bot)), Dead: stream(journal.DeadStream(e.Bot)), AckWait: e.Lease,
 	})
 	l.must(err)
+	inbox, err := l.conn.JetStream().Stream(l.t.Context(), journal.InboxStream(e.Bot))
+	l.must(err)
 	for deadline := time.After(3 * time.Minute); ; {
-		e.Waiting, e.Unacked, err = j.Pending(l.t.Context())
-		if err == nil && e.Waiting+e.Unacked == 0 {
+		var armed *jetstream.StreamInfo
+		if armed, err = inbox.Info(l.t.Context(), jetstream.WithSubjectFilter(check.Timers(e.Bot)+">")); err == nil {
+			e.Armed = uint64(len(armed.State.Subjects))
+			e.Waiting, e.Unacked, err = j.Pending(l.t.Context())
+		}
+		if err == nil && e.Armed+e.Waiting+e.Unacked == 0 {
 			break
 		}
 		select {
@@ -201,10 +207,15 @@ func (l *lab) evidence() check.Evidence {
 		journal.InboxStream(e.Bot): &e.Inbox, journal.DeadStream(e.Bot): &e.Dead,
 		outbox.StreamName(e.Bot): &e.Outbox, natsstore.Stream(e.Bot, 1).Name: &e.Checkpoints,
 	} {
-		*into, err = check.Dump(l.t.Context(), stream(name))
+		gone, err := check.Dump(l.t.Context(), stream(name), func(m jet.Stored) error { *into = append(*into, m); return nil })
 		l.must(err)
+		if name == journal.InboxStream(e.Bot) {
+			e.Gone = gone
+		} else if len(gone) > 0 {
+			l.t.Errorf("%s: got nothing at %d, want all that was stored", name, gone)
+		}
 	}
-	e.Events, err = history.ReadDir(l.dir)
+	e.Events, err = history.ReadDir(l.dir, history.All)
 	l.must(err)
 	return e
 }
@@ -216,7 +227,7 @@ func (l *lab) evidence() check.Evidence {
 func TestARealRunIsAccepted(t *testing.T) {
 	t.Parallel()
 	l := startLab(t, 2)
-	texts := []string{"one", "/count", "two", "/order", "pizza", "/slow 0.05", "/cancel", "/fail 1", "three", "/burst 5", "four", "five"}
+	texts := []string{"one", "/count", "two", "/order", "pizza", "/slow 0.05", "/cancel", "/fail 1", "three", "/burst 5", "four", "five", "/remind 1s tea", "/later 1h milk", "/later 1s cake"}
 	const chats = 5
 	var wg sync.WaitGroup
 	failed := make([]error, chats)
@@ -235,7 +246,7 @@ func TestARealRunIsAccepted(t *testing.T) {
 	l.must(errors.Join(failed...))
 	e := l.evidence()
 	e.Usage = []check.Usage{{Process: "this one", What: "goroutines", After: 1, Limit: 1}}
-	e.Want = check.Want{Webhooks: chats * len(texts), Duplicates: 3 * chats}
+	e.Want = check.Want{Webhooks: chats * len(texts), Duplicates: 3 * chats, Timers: 2 * chats, Disarmed: chats}
 	v := check.Judge(e)
 	if err := v.Err(); err != nil {
 		t.Fatalf("got %v, want no violation and everything proved", err)

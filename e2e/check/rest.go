@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,12 @@ func (w *world) rest(c *chat) {
 	if n := len(c.records); n > 0 && c.records[n-1].seq > last.cp.Cursor {
 		w.violate("I7", c.key, "%s waits: the cursor stands at %d, revision %d", c.records[n-1], last.cp.Cursor, last.seq)
 	}
+	until := w.deadline(c)
+	for _, t := range last.cp.Timers {
+		if t.At.Before(until) {
+			w.violate("I7", c.key, "timer %s, due at %s, has not fired", t.ID, w.when(t.At))
+		}
+	}
 	if l := last.letter(); l != nil {
 		if _, _, ok := c.flushed(l.ID); !ok {
 			w.violate("I7", c.key, "letter %s of revision %d waits to be put into OUTBOX", l.ID, last.seq)
@@ -31,18 +38,27 @@ func (w *world) rest(c *chat) {
 	if n := len(c.letters); n > 0 && c.letters[n-1].seq > through {
 		w.violate("I7", c.key, "letter %s at %d in OUTBOX is not settled: the delivery stands at %d", c.letters[n-1].ID, c.letters[n-1].seq, through)
 	}
-	if what, at := c.lastAct(); at.After(w.deadline(c)) {
-		w.violate("I7", c.key, "still at work at %s (%s), want it at rest by %s", w.when(at), what, w.when(w.deadline(c)))
+	if what, at := c.lastAct(); at.After(until) {
+		w.violate("I7", c.key, "still at work at %s (%s), want it at rest by %s", w.when(at), what, w.when(until))
 	}
 }
 
-// deadline is when a chat must be at rest.
+// deadline is when a chat must be at rest: some time after the last fault was healed,
+// its last message or send was posted, or its last timer was due.
 func (w *world) deadline(c *chat) time.Time {
 	from := w.healed
-	for _, o := range c.ops[history.Webhook] {
+	for _, o := range slices.Concat(c.ops[history.Webhook], c.ops[history.Order]) {
 		from = max(from, o.Call.T, o.Result.T)
 	}
-	return w.began.Wall.Add(time.Duration(from-w.began.T) + w.IdleWithin)
+	at := w.began.Wall.Add(time.Duration(from - w.began.T))
+	for _, r := range c.revisions {
+		for _, t := range r.cp.Timers {
+			if t.At.After(at) {
+				at = t.At
+			}
+		}
+	}
+	return at.Add(w.IdleWithin)
 }
 
 // lastAct is the last that was done for a chat.
@@ -62,8 +78,8 @@ func (c *chat) lastAct() (what string, at time.Time) {
 
 // nudges checks that no record is still to be handed out or acknowledged.
 func (w *world) nudges() {
-	if w.Waiting+w.Unacked > 0 {
-		w.violate("I7", "", "%d records were not handed out and %d not acknowledged", w.Waiting, w.Unacked)
+	if w.underWay() {
+		w.violate("I7", "", "%d timers have not fired, %d records were not handed out and %d not acknowledged", w.Armed, w.Waiting, w.Unacked)
 	}
 }
 
@@ -80,7 +96,7 @@ func (w *world) bounds() {
 	for _, k := range w.Redis {
 		_, chat, _ := strings.Cut(k.Key, "{")
 		chat, _, _ = strings.Cut(chat, "}")
-		if w.chats[chat] == nil {
+		if _, ok := w.chats[chat]; !ok {
 			chat = ""
 		}
 		keys[chat]++

@@ -72,6 +72,9 @@ func (w *world) confirmed(c *chat, prev, r revision) {
 			w.violate("I10", c.key, "revision %d goes by an outbox that ends at %d, though letter %s of revision %d is at %d", r.seq, r.cp.Out, l.ID, prev.seq, seq)
 		}
 	}
+	if id := c.unarmed(prev, r.at); id != "" {
+		w.violate("I10", c.key, "revision %d replaced revision %d at %s, whose timer %s was not armed by then", r.seq, prev.seq, w.when(r.at), id)
+	}
 	if prev.cp.Effects.Dead != nil {
 		if at, ok := c.buried(prev); !ok || at.After(r.at) {
 			w.violate("I10", c.key, "revision %d replaced revision %d at %s, whose dead letter of record %d was not in DEAD by then", r.seq, prev.seq, w.when(r.at), prev.cp.Effects.Dead.Seq)

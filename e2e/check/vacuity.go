@@ -4,42 +4,38 @@ import (
 	"github.com/botmesh-go/botmesh/e2e/history"
 )
 
-// tally counts what the run met.
-func (w *world) tally() {
+// tally counts what a chat met.
+func (w *world) tally(c *chat) {
 	t := &w.v.Tally
-	t.Chats, t.Faults = len(w.chats), len(w.faults)
-	w.each(func(c *chat) {
-		w.countPosts(c)
-		t.Records += len(c.records)
-		t.Revisions += len(c.revisions)
-		t.Letters += len(c.letters)
-		t.Dead += len(c.dead)
-		for _, kind := range []history.Kind{history.Commit, history.Letter, history.Chain} {
-			for _, o := range c.ops[kind] {
-				switch {
-				case !o.Known(), o.Result.Outcome == history.Unknown:
-					t.Unknowns++
-				case o.Result.Outcome == history.Conflict && kind == history.Commit:
-					t.Conflicts++
-				}
+	t.Chats++
+	count(c.ops[history.Webhook], &t.Webhooks, &t.Duplicates)
+	count(c.ops[history.Order], &t.Orders, &t.OrdersAgain)
+	t.Records += len(c.records)
+	t.Revisions += len(c.revisions)
+	t.Letters += len(c.letters)
+	t.Dead += len(c.dead)
+	for _, kind := range []history.Kind{history.Commit, history.Letter, history.Chain} {
+		for _, o := range c.ops[kind] {
+			switch {
+			case !o.Known(), o.Result.Outcome == history.Unknown:
+				t.Unknowns++
+			case o.Result.Outcome == history.Conflict && kind == history.Commit:
+				t.Conflicts++
 			}
 		}
-	})
-	for _, s := range w.stalls {
-		t.Stalls += len(s)
 	}
 }
 
-// countPosts counts the updates that were taken, and those posted again after that.
-func (w *world) countPosts(c *chat) {
+// count counts the requests that were taken, and those made again after that.
+func count(ops []history.Operation, once, again *int) {
 	done := map[string]int64{}
-	for _, o := range c.ops[history.Webhook] {
+	for _, o := range ops {
 		at, before := done[o.Call.ID]
 		switch {
 		case before && at < o.Call.T:
-			w.v.Tally.Duplicates++
+			*again++
 		case !before && taken(o):
-			w.v.Tally.Webhooks++
+			*once++
 			done[o.Call.ID] = o.Result.T
 		}
 	}
@@ -52,7 +48,11 @@ func (w *world) proved() {
 			w.vacuous("%s, %s: there was nothing to look at", f.ID, f.What)
 		}
 	}
-	t := w.v.Tally
+	t := &w.v.Tally
+	t.Faults = len(w.faults)
+	for _, s := range w.stalls {
+		t.Stalls += len(s)
+	}
 	for _, want := range []struct {
 		what         string
 		got, atLeast int
@@ -63,6 +63,10 @@ func (w *world) proved() {
 		{"writes without an answer", t.Unknowns, w.Want.Unknowns},
 		{"turns taken over", t.TakeOvers, w.Want.TakeOvers},
 		{"parts that came again", t.Repeats, w.Want.Repeats},
+		{"sends of backends that were taken", t.Orders, w.Want.Orders},
+		{"sends of backends asked for again", t.OrdersAgain, w.Want.OrdersAgain},
+		{"timers that took effect", t.Timers, w.Want.Timers},
+		{"timers that were taken back", t.Disarmed, w.Want.Disarmed},
 	} {
 		if want.got < want.atLeast {
 			w.vacuous("%s: %d, want at least %d", want.what, want.got, want.atLeast)

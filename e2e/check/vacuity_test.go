@@ -2,6 +2,7 @@ package check
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,12 +22,16 @@ func TestAVacuousRunIsCaught(t *testing.T) {
 		"nothing at all":           {"updates that were taken: 0, want at least 1", func(s *story) { *s = *newStory(s.t) }},
 		"no letter":                {"I10, no write replaces unconfirmed effects: there was nothing to look at", func(s *story) { *s = *newStory(s.t) }},
 		"nobody looked at Redis":   {"I8, memory and keys of idle chats are bounded: there was nothing to look at", func(s *story) { s.Redis = nil }},
-		"too few updates":          {"updates that were taken: 7, want at least 8", func(s *story) { s.Want.Webhooks = 8 }},
+		"too few updates":          {"updates that were taken: 10, want at least 11", func(s *story) { s.Want.Webhooks = 11 }},
 		"too few repeated updates": {"updates posted again: 2, want at least 3", func(s *story) { s.Want.Duplicates = 3 }},
 		"no write lost":            {"writes that lost: 1, want at least 2", func(s *story) { s.Want.Conflicts = 2 }},
 		"every write was answered": {"writes without an answer: 1, want at least 2", func(s *story) { s.Want.Unknowns = 2 }},
 		"no turn was taken over":   {"turns taken over: 0, want at least 1", func(s *story) { s.Want.TakeOvers = 1 }},
 		"no part came again":       {"parts that came again: 2, want at least 3", func(s *story) { s.Want.Repeats = 3 }},
+		"too few sends":            {"sends of backends that were taken: 1, want at least 2", func(s *story) { s.Want.Orders = 2 }},
+		"no send was repeated":     {"sends of backends asked for again: 1, want at least 2", func(s *story) { s.Want.OrdersAgain = 2 }},
+		"too few timers":           {"timers that took effect: 2, want at least 3", func(s *story) { s.Want.Timers = 3 }},
+		"no timer was replaced":    {"timers that were taken back: 1, want at least 2", func(s *story) { s.Want.Disarmed = 2 }},
 		"a fault without effect": {"the fault flush of redis at", func(s *story) {
 			s.op("lab", history.Event{Kind: history.Fault, ID: "flush", Target: "redis"}, history.Event{Kind: history.Fault}, nil)
 		}},
@@ -99,38 +104,52 @@ func TestADumpComesBackFromItsFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	dump, err := Dump(t.Context(), memory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(dump) != len(s.Inbox) {
-		t.Errorf("got %d messages, want %d", len(dump), len(s.Inbox))
-	}
-	for i, m := range dump {
-		if m.Seq != uint64(i+1) || m.Subject != s.Inbox[i].Subject || string(m.Data) != string(s.Inbox[i].Data) {
-			t.Errorf("message %d: got %+v, want %+v", i, m, s.Inbox[i])
-		}
-	}
 	file := filepath.Join(t.TempDir(), "inbox.jsonl")
-	if err := Save(file, s.Inbox); err != nil {
-		t.Fatal(err)
+	if gone, err := Save(t.Context(), memory, file); err != nil || len(gone) > 0 {
+		t.Fatalf("got %v gone and error %v, want all", gone, err)
 	}
-	back, err := Restore(file)
-	if diff := cmp.Diff(s.Inbox, back); err != nil || diff != "" {
-		t.Errorf("got error %v and (-want +got):\n%s", err, diff)
+	for chat, want := range map[string]int{"telegram.1": 7, "telegram.2": 9, "telegram.9": 0} {
+		back, err := Restore(file, func(subject string) bool { return ChatOf("demo", subject) == chat })
+		if err != nil || len(back) != want {
+			t.Errorf("%s: got %d messages and error %v, want %d", chat, len(back), err, want)
+		}
+		for _, m := range back {
+			want := jet.Msg{Subject: s.Inbox[m.Seq-1].Subject, Data: s.Inbox[m.Seq-1].Data}
+			if diff := cmp.Diff(want, m.Msg); diff != "" {
+				t.Errorf("message %d (-want +got):\n%s", m.Seq, diff)
+			}
+		}
 	}
 }
 
-// A stream that lost something proves nothing.
-func TestADumpOfAStreamThatForgotIsRefused(t *testing.T) {
+// What is not there any more is told, wherever it stood.
+func TestADumpTellsWhatIsGone(t *testing.T) {
 	t.Parallel()
-	memory := jet.NewMemory().Stream("KV_BOT_demo_CP", jet.MemoryConfig{MaxPerSubject: 1})
-	for range 3 {
-		if _, err := memory.Publish(t.Context(), jet.Publish{Msg: jet.Msg{Subject: "a"}}); err != nil {
+	memory := jet.NewMemory().Stream("BOT_demo_INBOX", jet.MemoryConfig{})
+	for _, subject := range []string{"gone", "a", "gone", "b"} {
+		if _, err := memory.Publish(t.Context(), jet.Publish{Msg: jet.Msg{Subject: subject}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if dump, err := Dump(t.Context(), memory); err == nil {
-		t.Errorf("got %v, want an error", dump)
+	if err := memory.Purge(t.Context(), "gone"); err != nil {
+		t.Fatal(err)
+	}
+	var left []uint64
+	gone, err := Dump(t.Context(), memory, func(m jet.Stored) error { left = append(left, m.Seq); return nil })
+	if !slices.Equal(gone, []uint64{1, 3}) || !slices.Equal(left, []uint64{2, 4}) || err != nil {
+		t.Errorf("got %d gone, %d left and error %v, want 1 and 3 gone, 2 and 4 left", gone, left, err)
+	}
+}
+
+func TestSubjectsTellTheirChat(t *testing.T) {
+	t.Parallel()
+	for subject, want := range map[string]string{
+		"bot.in.demo.telegram.7": "telegram.7", "bot.timer.demo.telegram.7.e-4-t0": "telegram.7", "$KV.BOT_demo_CP.telegram.7": "telegram.7",
+		"bot.out.demo.telegram.7": "telegram.7", "bot.rcpt.demo.telegram.7": "telegram.7", "bot.dead.demo.telegram.7.e-4": "telegram.7",
+		"bot.in.other.telegram.7": "", "bot.status.demo.telegram.7": "", "$KV.BOT_demo_CP.swept": "", "bot.dead.demo.x": "",
+	} {
+		if got := ChatOf("demo", subject); got != want {
+			t.Errorf("%s: got %q, want %q", subject, got, want)
+		}
 	}
 }

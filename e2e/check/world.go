@@ -45,6 +45,7 @@ type chat struct {
 	place     map[string]int // of each letter among them, by id
 	links     []link
 	dead      []burial
+	arms      map[string][]history.Operation // of timers, by id
 
 	shown []history.Event // what the user saw
 	ops   map[history.Kind][]history.Operation
@@ -56,11 +57,18 @@ type record struct {
 	id   string
 	typ  botmesh.RecordType
 	text string
+	said []string // what a backend has said to the chat
 }
 
-// handled reports whether a bot is to do something about r.
-func (r record) handled() bool {
-	return r.typ == botmesh.TypeMessage || r.typ == botmesh.TypeCallback
+// posted reports whether r comes from outside, and a bot is to do something about it.
+func (r record) posted() bool {
+	return r.typ == botmesh.TypeMessage || r.typ == botmesh.TypeCallback || r.typ == botmesh.TypeCommand
+}
+
+// handled reports whether a bot is to do something about r after a revision.
+func (r record) handled(prev revision) bool {
+	_, armed := prev.armed(r.id)
+	return r.posted() || r.typ == botmesh.TypeTimer && armed
 }
 
 func (r record) String() string { return fmt.Sprintf("record %d (%s)", r.seq, r.id) }
@@ -107,13 +115,24 @@ type burial struct {
 
 func newWorld(e Evidence, v *Verdict) *world {
 	e.cut()
-	w := &world{Evidence: e, chats: map[string]*chat{}, ends: map[string][]int64{}, stalls: map[string][]interval{}, v: v}
+	w := &world{Evidence: e, ends: map[string][]int64{}, stalls: map[string][]interval{}, v: v}
 	if len(e.Events) > 0 {
 		w.began = e.Events[0]
 	}
-	w.readStreams()
 	w.readEvents()
 	return w
+}
+
+// of is the world with some of its chats.
+func (w *world) of(part Evidence) *world {
+	part.Taken = w.Taken
+	part.cut()
+	some := *w
+	some.Inbox, some.Outbox, some.Dead, some.Checkpoints, some.Events = part.Inbox, part.Outbox, part.Dead, part.Checkpoints, part.Events
+	some.chats = map[string]*chat{}
+	some.readStreams()
+	some.readChats()
+	return &some
 }
 
 // cut leaves out what is later than the evidence.
@@ -129,7 +148,7 @@ func (e *Evidence) cut() {
 
 // underWay reports whether something was still to be done when the evidence was
 // taken: what is missing then is late, and not yet lost.
-func (w *world) underWay() bool { return w.Waiting+w.Unacked > 0 }
+func (w *world) underWay() bool { return w.Armed+w.Waiting+w.Unacked > 0 }
 
 // each calls f for every chat, in the order of their keys.
 func (w *world) each(f func(*chat)) {
@@ -141,7 +160,7 @@ func (w *world) each(f func(*chat)) {
 func (w *world) chat(key string) *chat {
 	c := w.chats[key]
 	if c == nil {
-		c = &chat{key: key, place: map[string]int{}, ops: map[history.Kind][]history.Operation{}}
+		c = &chat{key: key, place: map[string]int{}, ops: map[history.Kind][]history.Operation{}, arms: map[string][]history.Operation{}}
 		w.chats[key] = c
 	}
 	return c
@@ -149,26 +168,16 @@ func (w *world) chat(key string) *chat {
 
 // readStreams sorts what the streams hold. What can not be read breaks a promise.
 func (w *world) readStreams() {
-	for _, read := range []struct {
-		family   string
-		messages []jet.Stored
-		into     func(*chat, jet.Stored) error
-	}{
-		{"bot.in." + w.Bot + ".", w.Inbox, readRecord},
-		{"$KV.BOT_" + w.Bot + "_CP.", w.Checkpoints, w.readRevision},
-		{"bot.out." + w.Bot + ".", w.Outbox, readLetter},
-		{"bot.rcpt." + w.Bot + ".", w.Outbox, readLink},
-		{"bot.dead." + w.Bot + ".", w.Dead, readBurial},
-	} {
-		for _, m := range read.messages {
-			key, ok := strings.CutPrefix(m.Subject, read.family)
-			if !ok || !strings.Contains(key, ".") {
-				continue // another family, or of no chat
+	read := map[family]func(*chat, jet.Stored) error{
+		records: readRecord, checkpoints: w.readRevision, letters: readLetter, entries: readLink, graves: readBurial,
+	}
+	for _, stream := range [][]jet.Stored{w.Inbox, w.Checkpoints, w.Outbox, w.Dead} {
+		for _, m := range stream {
+			f, key := familyOf(w.Bot, m.Subject)
+			if key == "" || read[f] == nil {
+				continue
 			}
-			if strings.HasPrefix(read.family, "bot.dead.") {
-				key = key[:strings.LastIndexByte(key, '.')]
-			}
-			if err := read.into(w.chat(key), m); err != nil {
+			if err := read[f](w.chat(key), m); err != nil {
 				w.violate("I1", key, "message %d on %s can not be read: %v", m.Seq, m.Subject, err)
 			}
 		}
@@ -178,14 +187,19 @@ func (w *world) readStreams() {
 func readRecord(c *chat, m jet.Stored) error {
 	var body struct {
 		Message botmesh.Message `json:"message"`
+		Sends   []botmesh.Send  `json:"sends"`
 	}
 	if err := json.Unmarshal(m.Data, &body); err != nil {
 		return err
 	}
 	id := strings.SplitN(m.Header.Get(nats.MsgIdHdr), ":", 3) // bot, provider, id
-	c.records = append(c.records, record{
+	r := record{
 		seq: m.Seq, at: m.Time, id: cmp.Or(id[len(id)-1], m.Header.Get("Bot-Timer")), typ: botmesh.RecordType(m.Header.Get("Bot-Type")), text: body.Message.Text,
-	})
+	}
+	for _, s := range body.Sends {
+		r.said = append(r.said, s.Text)
+	}
+	c.records = append(c.records, r)
 	return nil
 }
 
@@ -233,22 +247,34 @@ func readBurial(c *chat, m jet.Stored) error {
 
 // operations are the kinds that belong to a chat and have a length.
 var operations = []history.Kind{
-	history.Webhook, history.Take, history.Release, history.Load, history.Commit, history.Letter, history.Chain, history.Ack, history.Call,
+	history.Webhook, history.Order, history.Arm, history.Take, history.Release, history.Load, history.Commit, history.Letter, history.Chain, history.Ack, history.Call,
 }
 
-func (w *world) readEvents() {
+// readChats sorts what was done for each chat, and what its user saw.
+func (w *world) readChats() {
 	for _, o := range history.Operations(w.Events, operations...) {
+		if o.Call.Chat == "" {
+			continue
+		}
 		c := w.chat(o.Call.Chat)
 		c.ops[o.Call.Kind] = append(c.ops[o.Call.Kind], o)
+		if o.Call.Kind == history.Arm {
+			c.arms[o.Call.ID] = append(c.arms[o.Call.ID], o)
+		}
 	}
+	for _, e := range w.Events {
+		if e.Kind == history.Platform && e.Chat != "" && e.Outcome != history.Refused {
+			c := w.chat(e.Chat)
+			c.shown = append(c.shown, e)
+		}
+	}
+}
+
+// readEvents sorts what is of no chat.
+func (w *world) readEvents() {
 	w.faults = history.Operations(w.Events, history.Fault)
 	for _, e := range w.Events {
 		switch e.Kind {
-		case history.Platform:
-			if e.Outcome != history.Refused {
-				c := w.chat(e.Chat)
-				c.shown = append(c.shown, e)
-			}
 		case history.Healed:
 			w.healed = e.T
 		case history.Exited:
@@ -259,7 +285,6 @@ func (w *world) readEvents() {
 			w.stalls[e.Process] = append(w.stalls[e.Process], interval{e.T - int64(e.Took), e.T})
 		}
 	}
-	delete(w.chats, "") // of no chat
 }
 
 // violate notes a broken promise.

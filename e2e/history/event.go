@@ -40,6 +40,8 @@ const (
 	Chain   Kind = "chain"   // an entry of a receipt chain was to be appended: Expect, ID, Entry is its kind, Free, Part
 	Dead    Kind = "dead"    // a dead letter was to be stored: ID is the end of its subject
 	Publish Kind = "publish" // a record was to be journaled: ID; done: Seq, Duplicate
+	Arm     Kind = "arm"     // a timer was to be armed: ID; done: Seq
+	Disarm  Kind = "disarm"  // a timer was to be taken back: ID
 	Mailbox Kind = "mailbox" // a chat's records were read: Seq is the first place looked at, Count how many came
 	Ack     Kind = "ack"     // a record was acknowledged: Seq
 	Nak     Kind = "nak"     // a record was given back: Seq, Took is for how long
@@ -49,6 +51,7 @@ const (
 // What the harness tells.
 const (
 	Webhook  Kind = "webhook"  // an update was posted: Chat, ID, Target is the ingress; done: Status, zero for no answer
+	Order    Kind = "order"    // a backend had a worker, Target, send to a Chat: ID is its record's, Text a digest; done: Status as of Webhook, Seq
 	Platform Kind = "platform" // the platform met a call: Chat, By is the process, Text a digest, Outcome accepted, dropped or refused
 	Fault    Kind = "fault"    // a fault, from its call to its result: ID names it, Target is what it befalls; done: Effect is what was seen of it
 	Spawned  Kind = "spawned"  // the process Target was started
@@ -153,3 +156,10 @@ func Telegram(chat int64) string {
 
 // Update is the id of the record that a Telegram update becomes.
 func Update(id int64) string { return "u" + strconv.FormatInt(id, 10) }
+
+// Ordered is the id of the record that a send with an Idempotency-Key to a chat
+// becomes, the chat by its key here.
+func Ordered(chat, key string) string {
+	sum := sha256.Sum256([]byte(chat + "\n" + key))
+	return "send:" + hex.EncodeToString(sum[:16])
+}

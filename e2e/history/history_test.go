@@ -1,15 +1,22 @@
 package history_test
 
 import (
+	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/e2e/history"
+	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/provider/telegram"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
@@ -26,7 +33,7 @@ func open(t *testing.T, dir, process string) *history.Log {
 
 func read(t *testing.T, dir string) []history.Event {
 	t.Helper()
-	events, err := history.ReadDir(dir)
+	events, err := history.ReadDir(dir, history.All)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +108,7 @@ func TestABrokenLineIsAnError(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a"+history.Suffix), []byte("{}\n{\n{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if events, err := history.ReadDir(dir); err == nil {
+	if events, err := history.ReadDir(dir, history.All); err == nil {
 		t.Errorf("got %v, want an error", events)
 	}
 }
@@ -123,6 +130,32 @@ func TestNow(t *testing.T) {
 	}
 	if took := time.Duration(history.Now() - before); took < time.Millisecond || took > time.Minute {
 		t.Errorf("got %v for a millisecond or a little more", took)
+	}
+}
+
+// ids keeps the ids of what is journaled.
+type ids []string
+
+func (j *ids) Publish(_ context.Context, r botmesh.Record) (journal.Placed, error) {
+	*j = append(*j, r.ID)
+	return journal.Placed{}, nil
+}
+
+// A backend's send is known by its record's id, too.
+func TestTheNameOfASend(t *testing.T) {
+	t.Parallel()
+	var got ids
+	const token = "a token of length"
+	api, err := admin.New(admin.Config{Token: token, Journal: &got, Providers: []string{"telegram"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chats/telegram%2F7/send", strings.NewReader(`{"text":"x"}`))
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Idempotency-Key", "k")
+	api.ServeHTTP(httptest.NewRecorder(), r)
+	if diff := cmp.Diff(ids{history.Ordered(history.Telegram(7), "k")}, got); diff != "" {
+		t.Errorf("id (-want +got):\n%s", diff)
 	}
 }
 

@@ -1,10 +1,13 @@
 package history
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,48 +17,58 @@ import (
 // Suffix is how the names of history files end.
 const Suffix = ".jsonl"
 
-// ReadDir reads and merges all histories of a directory.
-func ReadDir(dir string) ([]Event, error) {
+// All wants every event.
+func All(string) bool { return true }
+
+// ReadDir reads and merges the histories of a directory: the events of the chats that
+// are wanted, by their keys, and under the empty key those of no chat.
+func ReadDir(dir string, want func(chat string) bool) ([]Event, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*"+Suffix))
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
-	return Read(files...)
-}
-
-// Read reads files and returns their events in the order of time. What a process
-// wrote when it died may end within a line: such an end is left out.
-func Read(files ...string) ([]Event, error) {
 	var all []Event
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("history: %w", err)
+		if all, err = read(all, file, want); err != nil {
+			return nil, err
 		}
-		events, err := parse(data)
-		if err != nil {
-			return nil, fmt.Errorf("history: %s: %w", file, err)
-		}
-		all = append(all, events...)
 	}
 	Sort(all)
 	return all, nil
 }
 
-func parse(data []byte) ([]Event, error) {
-	var events []Event
-	for n := 1; len(data) > 0; n++ {
-		line, rest, whole := bytes.Cut(data, []byte("\n"))
-		if !whole {
-			break
+// chatField begins the field of a line that holds the chat. Within a text the quotes
+// would be escaped.
+var chatField = []byte(`"chat":"`)
+
+// read adds what is wanted of a file. What a process wrote when it died may end within
+// a line: such an end is left out.
+func read(to []Event, file string, want func(chat string) bool) ([]Event, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("history: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewReaderSize(f, 1<<20)
+	for n := 1; ; n++ {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, io.EOF) {
+			return to, nil
+		}
+		if err != nil { // no event is as long as the buffer
+			return nil, fmt.Errorf("history: %s: line %d: %w", file, n, err)
+		}
+		_, rest, _ := bytes.Cut(line, chatField)
+		chat, _, _ := bytes.Cut(rest, []byte(`"`))
+		if !want(string(chat)) {
+			continue
 		}
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return nil, fmt.Errorf("history: %s: line %d: %w", file, n, err)
 		}
-		events, data = append(events, e), rest
+		to = append(to, e)
 	}
-	return events, nil
 }
 
 // Sort puts events into the order of time, those of one process and instant into

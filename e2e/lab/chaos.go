@@ -64,8 +64,8 @@ func (c *chaos) run(ctx context.Context) error {
 	if err == nil {
 		wait(ctx, calm)
 	}
-	pending, unacked, behind := c.waiting(ctx)
-	c.rest = rest + time.Duration(pending+unacked)*pace
+	left, behind := c.waiting(ctx)
+	c.rest = rest + time.Duration(left.all())*pace
 	enough()
 	return errors.Join(err, behind, <-talked, c.follow.failed())
 }
@@ -167,6 +167,7 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 	defer c.phases.next("judging")
 	want := check.Want{
 		Webhooks: int(plan.Load.Rate * plan.Length.Seconds() / 2), Duplicates: 10,
+		Orders: 10, OrdersAgain: 5, Timers: 10, Disarmed: 3,
 		Unknowns: 1, TakeOvers: 2, Repeats: 1,
 	}
 	if plan.Length >= longRun {

@@ -163,12 +163,16 @@ func (c crash) talk(ctx, enough context.Context, u *users) {
 	var talking sync.WaitGroup
 	for chat := range int64(crashChats) {
 		talking.Go(func() {
+			u.tell(ctx, chat+1, fmt.Sprintf("/remind 300ms the tea of %d", chat), false)
 			for round := 0; round == 0 || enough.Err() == nil; round++ {
 				for n := range crashTexts {
 					u.tell(ctx, chat+1, fmt.Sprintf("text %d.%d of %d", round, n, chat), c.point.Needs == probe.Duplicate)
 				}
 				if special := commands[c.point.Needs]; special != "" && round < 2 {
 					u.tell(ctx, chat+1, special, false)
+				}
+				if c.point.Needs == probe.Order {
+					u.order(ctx, chat+1, fmt.Sprintf("%d-%d", chat, round), fmt.Sprintf("news %d for %d", round, chat))
 				}
 				wait(enough, 300*time.Millisecond)
 			}
@@ -183,6 +187,7 @@ var commands = map[probe.Need]string{
 	probe.Eager:   "/slow 0.1",
 	probe.Failure: "/fail 1",
 	probe.Poison:  "/poison",
+	probe.Timer:   "/later 2s the cake", // the second in place of the first
 }
 
 // tell posts a message until it is taken, and again if late when the journal has

@@ -13,84 +13,57 @@ import (
 
 	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/e2e/check"
-	"github.com/botmesh-go/botmesh/e2e/history"
-	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
 )
 
+// gatherTime bounds how long the evidence may take, which is minutes for that of an hour.
+const gatherTime = 10 * time.Minute
+
 // gather takes all that is known of a scene when it is over, and keeps it in the
-// scene's directory, so that it can be judged again.
-func (s *scene) gather(ctx context.Context, e check.Evidence) (check.Evidence, error) {
+// scene's directory, where it is judged, and can be again.
+func (s *scene) gather(ctx context.Context, e check.Evidence) error {
 	e.Bot, e.Lease, e.Single = s.cfg.bot, s.cfg.lease, len(s.cfg.engines.Nodes) == 1
 	e.Taken = time.Now()
 	var errs []error
-	for _, d := range dumps(&e) {
-		var err error
-		*d.to, err = check.Dump(ctx, s.conn.Stream(d.stream))
-		errs = append(errs, err, check.Save(d.file(s.cfg.dir), *d.to))
+	for _, stream := range streamsOf(e.Bot) {
+		gone, err := check.Save(ctx, s.conn.Stream(stream), dumpFile(s.cfg.dir, stream))
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case stream == journal.InboxStream(e.Bot):
+			e.Gone = gone
+		case len(gone) > 0:
+			errs = append(errs, fmt.Errorf("%s forgets nothing, and message %d is missing", stream, gone[0]))
+		}
 	}
-	var err error
-	e.Waiting, e.Unacked, err = s.waiting(ctx)
+	left, err := s.waiting(ctx)
+	e.Armed, e.Waiting, e.Unacked = left.armed, left.pending, left.unacked
 	errs = append(errs, err)
 	e.Redis, err = s.redisKeys(ctx)
 	errs = append(errs, err, keep(s.cfg.dir, e))
-	e.Events, err = history.ReadDir(s.histories())
-	errs = append(errs, err)
 	if err := errors.Join(errs...); err != nil {
-		return e, fmt.Errorf("lab: gathering the evidence: %w", err)
+		return fmt.Errorf("lab: gathering the evidence: %w", err)
 	}
-	return e, nil
+	return nil
 }
 
-// dump is a stream and its place in the evidence.
-type dump struct {
-	stream string
-	to     *[]jet.Stored
+// streamsOf are the names of a bot's streams.
+func streamsOf(bot string) []string {
+	return []string{journal.InboxStream(bot), outbox.StreamName(bot), journal.DeadStream(bot), natsstore.Stream(bot, 0).Name}
 }
 
-func (d dump) file(dir string) string { return filepath.Join(dir, d.stream+".jsonl") }
-
-func dumps(e *check.Evidence) []dump {
-	return []dump{
-		{journal.InboxStream(e.Bot), &e.Inbox},
-		{outbox.StreamName(e.Bot), &e.Outbox},
-		{journal.DeadStream(e.Bot), &e.Dead},
-		{natsstore.Stream(e.Bot, 0).Name, &e.Checkpoints},
-	}
-}
+func dumpFile(dir, stream string) string { return filepath.Join(dir, stream+".jsonl") }
 
 // evidenceFile holds the evidence that is neither in a dump nor in a history.
 const evidenceFile = "evidence.json"
 
 func keep(dir string, e check.Evidence) error {
-	for _, d := range dumps(&e) {
-		*d.to = nil
-	}
 	b, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, evidenceFile), b, 0o644)
-}
-
-// recall is the evidence that an earlier run left in a directory.
-func recall(dir string) (e check.Evidence, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, evidenceFile))
-	if err != nil {
-		return e, fmt.Errorf("lab: %w", err)
-	}
-	if err := json.Unmarshal(b, &e); err != nil {
-		return e, fmt.Errorf("lab: %s: %w", evidenceFile, err)
-	}
-	var errs []error
-	for _, d := range dumps(&e) {
-		var err error
-		*d.to, err = check.Restore(d.file(dir))
-		errs = append(errs, err)
-	}
-	e.Events, err = history.ReadDir(historyDir(dir))
-	return e, errors.Join(append(errs, err)...)
 }
 
 // redisKeys is what Redis holds for the bot.
@@ -154,11 +127,10 @@ func (s *scene) grown(ctx context.Context, before []check.Usage) ([]check.Usage,
 
 // judge gathers the evidence and judges it.
 func (s *scene) judge(ctx context.Context, e check.Evidence) (check.Evidence, check.Verdict, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("the evidence took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, gatherTime, errors.New("the evidence took too long"))
 	defer cancel()
-	e, err := s.gather(ctx, e)
-	if err != nil {
+	if err := s.gather(ctx, e); err != nil {
 		return e, check.Verdict{}, err
 	}
-	return e, check.Judge(e), nil
+	return judge(s.cfg.dir)
 }

@@ -76,54 +76,75 @@ func (u *users) talk(ctx, until context.Context, chat int64, rate float64) {
 	r := rand.New(rand.NewPCG(u.load.Seed, uint64(chat)))
 	for n := 0; ; n++ {
 		pause := time.Duration(r.ExpFloat64() / rate * float64(time.Second))
-		texts, apart := next(r, chat, n)
+		act := next(r, chat, n)
 		if n == 0 {
 			pause /= 4
 		}
 		if !wait(until, pause) {
 			return
 		}
-		if apart {
-			for _, text := range texts {
-				u.posting.Go(func() { u.say(ctx, chat, text) })
-			}
-			continue
-		}
-		for _, text := range texts {
-			u.say(ctx, chat, text)
-		}
+		u.do(ctx, chat, n, act)
 	}
 }
 
-// next is what a user says next: texts that are posted one after the other, or all
-// at once if apart.
-func next(r *rand.Rand, chat int64, n int) (texts []string, apart bool) {
+// do does one act of a user, the n-th, and of those that send to it.
+func (u *users) do(ctx context.Context, chat int64, n int, a act) {
+	for _, text := range a.texts {
+		if a.apart {
+			u.posting.Go(func() { u.say(ctx, chat, text) })
+		} else {
+			u.say(ctx, chat, text)
+		}
+	}
+	if a.sent != "" {
+		u.posting.Go(func() { u.order(ctx, chat, fmt.Sprintf("%d-%d", chat, n), a.sent) })
+	}
+}
+
+// act is what happens in a chat at once: texts of its user, posted one after the
+// other or all at once if apart, and what a backend sends to it.
+type act struct {
+	texts []string
+	apart bool
+	sent  string
+}
+
+// next is the n-th act of a chat.
+func next(r *rand.Rand, chat int64, n int) act {
 	plain := func() string { return fmt.Sprintf("text %d of %d, %d", n, chat, r.IntN(1000)) }
+	say := func(texts ...string) act { return act{texts: texts} }
 	if n == 1 && chat%hotEvery == 3 {
-		return []string{"/poison"}, false
+		return say("/poison")
 	}
 	switch p := r.IntN(100); {
 	case p < 6:
-		return []string{"/burst " + strconv.Itoa(2+r.IntN(4))}, false
+		return say("/burst " + strconv.Itoa(2+r.IntN(4)))
 	case p < 10:
-		return []string{fmt.Sprintf("/slow %.1f", 0.2+r.Float64())}, false
+		return say(fmt.Sprintf("/slow %.1f", 0.2+r.Float64()))
 	case p < 13:
-		return []string{"/fail 1"}, false
+		return say("/fail 1")
 	case p < 17:
-		return []string{"/count"}, false
+		return say("/count")
 	case p < 24:
 		answer := "yes"
 		if r.IntN(3) == 0 {
 			answer = "no"
 		}
-		return []string{"/order", fmt.Sprintf("item %d", n), strconv.Itoa(1 + r.IntN(99)), answer}, false
+		return say("/order", fmt.Sprintf("item %d", n), strconv.Itoa(1+r.IntN(99)), answer)
 	case p < 30:
+		a := act{apart: true}
 		for range 3 + r.IntN(4) {
-			texts = append(texts, plain())
+			a.texts = append(a.texts, plain())
 		}
-		return texts, true
+		return a
+	case p < 36:
+		return act{texts: []string{plain()}, sent: fmt.Sprintf("news %d for %d, %d", n, chat, r.IntN(1000))}
+	case p < 40:
+		return say(fmt.Sprintf("/remind %dms tea %d of %d", r.IntN(4000), n, chat))
+	case p < 43:
+		return say(fmt.Sprintf("/later 5s milk %d of %d", n, chat), fmt.Sprintf("/later %dms cake %d of %d", r.IntN(2000), n, chat))
 	}
-	return []string{plain()}, false
+	return say(plain())
 }
 
 // say posts a message until it is taken, and sometimes again.

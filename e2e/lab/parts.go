@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/botmesh-go/botmesh/e2e/check"
 	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/e2e/proc"
 )
@@ -147,11 +146,10 @@ func runPoison(ctx context.Context, o options, programs proc.Programs) error {
 
 // judgeAgain judges what a part of a run left in its directory.
 func judgeAgain(dir string) error {
-	e, err := recall(dir)
+	e, v, err := judge(dir)
 	if err != nil {
 		return err
 	}
-	v := check.Judge(e)
 	report(os.Stdout, dir, e, v)
 	return failed(dir, v)
 }

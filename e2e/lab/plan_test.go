@@ -69,8 +69,8 @@ func TestUsersSayWhatTheSeedDecides(t *testing.T) {
 	said := func(seed uint64) (all []string) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		for n := range 100 {
-			texts, _ := next(r, 3, n)
-			all = append(all, texts...)
+			a := next(r, 3, n)
+			all = append(all, append(a.texts, a.sent)...)
 		}
 		return all
 	}

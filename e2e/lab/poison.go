@@ -11,6 +11,8 @@ import (
 	"github.com/botmesh-go/botmesh/e2e/check"
 	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/e2e/history"
+	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/journal"
 )
 
 const (
@@ -53,6 +55,9 @@ func poison(ctx context.Context, cfg sceneConfig) (check.Evidence, check.Verdict
 				if n == 2 && chat >= poisonHealthy {
 					text = "/crash"
 				}
+				if n == 1 {
+					text = fmt.Sprintf("/remind 1s the tea of %d", chat)
+				}
 				u.tell(ctx, chat+1, text, false)
 				wait(ctx, time.Second)
 			}
@@ -66,7 +71,8 @@ func poison(ctx context.Context, cfg sceneConfig) (check.Evidence, check.Verdict
 	if err != nil {
 		return e, v, err
 	}
-	return e, v, convicted(e)
+	dead, err := check.Restore(dumpFile(s.cfg.dir, journal.DeadStream(cfg.bot)), history.All)
+	return e, v, errors.Join(err, convicted(dead))
 }
 
 // keep starts a worker again each time that it dies.
@@ -89,13 +95,13 @@ func (s *scene) deaths() int {
 }
 
 // convicted says whether exactly the records that kill were set aside.
-func convicted(e check.Evidence) error {
+func convicted(dead []jet.Stored) error {
 	killers := map[string]bool{}
 	for chat := range int64(poisonKillers) {
 		killers[history.Telegram(poisonHealthy+chat+1)] = false
 	}
 	var errs []error
-	for _, d := range e.Dead {
+	for _, d := range dead {
 		chat := buried(d.Subject)
 		if set, ok := killers[chat]; !ok || set {
 			errs = append(errs, fmt.Errorf("lab: %s was set aside, want the records that kill alone", d.Subject))

@@ -17,6 +17,8 @@ func report(to io.Writer, title string, e check.Evidence, v check.Verdict) {
 	t := v.Tally
 	fmt.Fprintf(to, "  %d webhooks to %d chats, %d of them again; %d records, %d checkpoints, %d letters of %d parts; users saw %d, %d again\n",
 		t.Webhooks, t.Chats, t.Duplicates, t.Records, t.Revisions, t.Letters, t.Parts, t.Visible, t.Repeats)
+	fmt.Fprintf(to, "  %d sends of backends, %d of them again; %d timers took effect, %d were taken back, %d fired when they counted no more\n",
+		t.Orders, t.OrdersAgain, t.Timers, t.Disarmed, t.LateTimers)
 	fmt.Fprintf(to, "  %d turns, %d taken over; %d commits refused, %d writes without an answer, %d acknowledgements, %d dead letters, %d standstills\n",
 		t.Grants, t.TakeOvers, t.Conflicts, t.Unknowns, t.Acks, t.Dead, t.Stalls)
 	faults(to, e.Events)

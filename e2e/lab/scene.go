@@ -111,6 +111,7 @@ func (s *scene) settings() map[string]string {
 		"BOTMESH_TRIES":            "3",
 		"BOTMESH_DUPLICATE_WINDOW": duplicateWindow.String(),
 		"BOTMESH_LOG_LEVEL":        "debug",
+		"BOTMESH_ADMIN_TOKEN":      adminToken,
 	}
 	for k, v := range s.cfg.env {
 		env[k] = v
@@ -221,31 +222,43 @@ func (s *scene) close() {
 	_ = s.log.Close() // every line was written at once
 }
 
-// waiting counts the nudges that were not handed out yet, and those that are not
-// acknowledged.
-func (s *scene) waiting(ctx context.Context) (pending, unacked uint64, err error) {
+// backlog is what a bot has still to do: timers that have not fired, nudges that were
+// not handed out yet, and those that are not acknowledged.
+type backlog struct{ armed, pending, unacked uint64 }
+
+func (b backlog) all() uint64 { return b.armed + b.pending + b.unacked }
+
+// waiting counts the backlog. Timers come first: one that fires becomes a nudge.
+func (s *scene) waiting(ctx context.Context) (b backlog, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // servers in trouble do not answer
 	defer cancel()
 	str, err := s.conn.JetStream().Stream(ctx, journal.InboxStream(s.cfg.bot))
 	if err != nil {
-		return 0, 0, err
+		return b, err
+	}
+	info, err := str.Info(ctx, jetstream.WithSubjectFilter(check.Timers(s.cfg.bot)+">"))
+	if err != nil {
+		return b, err
+	}
+	for _, n := range info.State.Subjects {
+		b.armed += n
 	}
 	list := str.ListConsumers(ctx)
 	for info := range list.Info() {
-		pending += info.NumPending
-		unacked += uint64(info.NumAckPending)
+		b.pending += info.NumPending
+		b.unacked += uint64(info.NumAckPending)
 	}
-	return pending, unacked, list.Err()
+	return b, list.Err()
 }
 
-// drain waits until every record is acknowledged. It is no error if that does not
-// come: the judge says what is stuck.
+// drain waits until every timer has fired and every record is acknowledged. It is no
+// error if that does not come: the judge says what is stuck.
 func (s *scene) drain(ctx context.Context, within time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
-		pending, unacked, err := s.waiting(ctx)
-		if err == nil && pending+unacked == 0 {
+		left, err := s.waiting(ctx)
+		if err == nil && left.all() == 0 {
 			s.log.Note(history.Event{Kind: history.Drained})
 			return
 		}

@@ -37,7 +37,8 @@ func TestPublishes(t *testing.T) {
 // in its history is known once it was waited for.
 func publishing(t *testing.T, crash string) (cmd *exec.Cmd, read func() []string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "it"+history.Suffix)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "it"+history.Suffix)
 	cmd = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPublishes$")
 	cmd.Env = append(os.Environ(), history.EnvFile+"="+file, history.EnvProcess+"=it", probe.EnvCrash+"="+crash)
 	cmd.Stderr = os.Stderr
@@ -45,7 +46,7 @@ func publishing(t *testing.T, crash string) (cmd *exec.Cmd, read func() []string
 		t.Fatal(err)
 	}
 	return cmd, func() (lines []string) {
-		events, err := history.Read(file)
+		events, err := history.ReadDir(dir, history.All)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,6 +39,8 @@ const (
 	Refusal   Need = "refusal"   // a call that the platform refuses for now (429)
 	Duplicate Need = "duplicate" // an update posted again later than the journal remembers its id
 	Hold      Need = "hold"      // BOTMESH_TELEGRAM_IN_DOUBT=hold
+	Order     Need = "order"     // a send by a backend, through the worker
+	Timer     Need = "timer"     // a timer that takes the place of another (/later, twice)
 )
 
 // operations are what has a point before and one after it.
@@ -65,6 +67,9 @@ var operations = []struct {
 	{"cursor", Worker, Duplicate}, // the checkpoint that moves past a record without effect
 	{"putoff", Worker, Refusal},   // the entry that puts a part off
 	{"attempt", Worker, Hold},     // the entry that announces a call
+	{"order", Worker, Order},      // the record of a backend's send into the journal; after it the backend has no answer yet
+	{"arm", Worker, Timer},        // the schedule of a timer
+	{"disarm", Worker, Timer},     // it is taken back
 }
 
 // reads have a point after them only: dying before one leaves nothing else.

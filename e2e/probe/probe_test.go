@@ -75,6 +75,7 @@ func (p *platform) Call(_ context.Context, c provider.Call) (provider.Sent, erro
 
 // worker is a worker behind a probe.
 type worker struct {
+	probe *probe.Probe
 	coord *coord.MemoryCoordinator
 	stop  func()
 }
@@ -90,6 +91,7 @@ func (w *world) start(name, crash string, died func(*worker, probe.Action)) *wor
 	}
 	self := &worker{}
 	p := w.probe(name, probe.Worker, crash, func(a probe.Action) { died(self, a) })
+	self.probe = p
 	ctx, cancel := context.WithCancel(w.t.Context())
 	var err error
 	self.coord, err = coord.NewMemory(w.hub, coord.Config{Lease: lease})
@@ -138,14 +140,17 @@ func (w *world) probe(name string, program probe.Program, crash string, die func
 // post journals a message, through a probe of the ingress.
 func (w *world) post(p *probe.Probe, id, text string) {
 	w.t.Helper()
+	w.journal(p, botmesh.Record{Type: botmesh.TypeMessage, ID: id, Chat: chat, Message: botmesh.Message{Text: text}})
+}
+
+// journal journals a record, through any probe.
+func (w *world) journal(p *probe.Probe, r botmesh.Record) {
+	w.t.Helper()
 	pub, err := journal.NewPublisher(journal.Config{Bot: "demo", Inbox: p.Stream(w.stream("INBOX"))})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	_, err = pub.Publish(w.t.Context(), botmesh.Record{
-		Type: botmesh.TypeMessage, ID: id, Chat: chat, Message: botmesh.Message{Text: text},
-	})
-	if err != nil {
+	if _, err = pub.Publish(w.t.Context(), r); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -159,6 +164,8 @@ func load(n probe.Need) string {
 		return "/fail 1"
 	case probe.Poison:
 		return "/poison"
+	case probe.Timer:
+		return "/later 1h tea"
 	}
 	return "/echo hi"
 }
@@ -189,7 +196,7 @@ func TestEveryPointFires(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) { firing(t, dir, point) })
-			events, err := history.ReadDir(dir)
+			events, err := history.ReadDir(dir, history.All)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +229,12 @@ func firing(t *testing.T, dir string, point probe.CrashPoint) {
 	}
 	second := w.start("worker", crash, note)
 	w.post(ingress, "m1", load(point.Needs))
-	if point.Needs == probe.Duplicate {
+	switch point.Needs {
+	case probe.Timer:
+		w.post(ingress, "m2", "/later 1s coffee")
+	case probe.Order:
+		w.journal(second.probe, botmesh.Record{Type: botmesh.TypeCommand, ID: "o1", Chat: chat, Sends: []botmesh.Send{{Text: "ready"}}})
+	case probe.Duplicate:
 		time.Sleep(time.Minute)
 		w.post(ingress, "m1", load(point.Needs))
 	}

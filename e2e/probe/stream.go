@@ -36,6 +36,24 @@ func (s *stream) Publish(ctx context.Context, m jet.Publish) (jet.Ack, error) {
 	return ack, err
 }
 
+// Purge notes that a timer is taken back.
+func (s *stream) Purge(ctx context.Context, subject string) error {
+	key := chatOf(subject, timers)
+	if key == "" {
+		return s.Stream.Purge(ctx, subject)
+	}
+	s.p.at("disarm" + before)
+	e := history.Event{Kind: history.Disarm}
+	e.Chat, e.ID = endOf(key)
+	call := s.p.log.Begin(e)
+	err := s.Stream.Purge(ctx, subject)
+	s.p.log.End(call, ended(e, err))
+	if err == nil {
+		s.p.at("disarm" + after)
+	}
+	return err
+}
+
 // Last notes a read of a checkpoint.
 func (s *stream) Last(ctx context.Context, subject string) (jet.Stored, error) {
 	key := chatOf(subject, checkpoints)
@@ -116,6 +134,7 @@ func (p *Probe) delivery(d jet.Delivery) jet.Delivery {
 // The families of a bot's subjects.
 const (
 	records     = "bot.in."
+	timers      = "bot.timer."
 	letters     = "bot.out."
 	entries     = "bot.rcpt."
 	deadLetters = "bot.dead."

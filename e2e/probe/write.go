@@ -17,6 +17,7 @@ import (
 const (
 	nonceHeader = "Bot-Nonce"
 	idHeader    = "Bot-Id"
+	typeHeader  = "Bot-Type"
 )
 
 const (
@@ -31,7 +32,7 @@ func (p *Probe) write(m jet.Publish) (e history.Event, point string) {
 	for _, w := range []struct {
 		family string
 		read   func(history.Event, jet.Publish) (history.Event, string)
-	}{{records, record}, {letters, letter}, {entries, chain}, {deadLetters, dead}, {checkpoints, p.commit}} {
+	}{{records, record}, {timers, arm}, {letters, letter}, {entries, chain}, {deadLetters, dead}, {checkpoints, p.commit}} {
 		if e.Chat = chatOf(m.Subject, w.family); e.Chat != "" {
 			return w.read(e, m)
 		}
@@ -43,7 +44,16 @@ func record(e history.Event, m jet.Publish) (history.Event, string) {
 	// The id stands behind bot and provider.
 	parts := strings.SplitN(m.Header.Get(nats.MsgIdHdr), ":", 3)
 	e.Kind, e.ID = history.Publish, parts[len(parts)-1]
+	if m.Header.Get(typeHeader) == string(botmesh.TypeCommand) {
+		return e, "order"
+	}
 	return e, "publish"
+}
+
+func arm(e history.Event, m jet.Publish) (history.Event, string) {
+	e.Chat, e.ID = endOf(e.Chat)
+	e.Kind = history.Arm
+	return e, "arm"
 }
 
 func letter(e history.Event, m jet.Publish) (history.Event, string) {
@@ -75,9 +85,15 @@ func chain(e history.Event, m jet.Publish) (history.Event, string) {
 
 // dead takes the end of the subject, which names the record or part, for the id.
 func dead(e history.Event, m jet.Publish) (history.Event, string) {
-	i := strings.LastIndexByte(e.Chat, '.')
-	e.Kind, e.Chat, e.ID = history.Dead, e.Chat[:i], e.Chat[i+1:]
+	e.Chat, e.ID = endOf(e.Chat)
+	e.Kind = history.Dead
 	return e, "dead"
+}
+
+// endOf cuts the end off what follows a family's name and bot in a subject.
+func endOf(s string) (key, end string) {
+	i := strings.LastIndexByte(s, '.')
+	return s[:i], s[i+1:]
 }
 
 func (p *Probe) commit(e history.Event, m jet.Publish) (history.Event, string) {

@@ -14,7 +14,7 @@ func (w *Worker) newAPI() (http.Handler, error) {
 	if !s.AdminToken.IsSet() {
 		return nil, nil
 	}
-	publisher, err := journal.NewPublisher(journal.Config{Bot: s.Bot, Inbox: w.conn.Stream(journal.InboxStream(s.Bot)), Logger: w.cfg.Log})
+	publisher, err := journal.NewPublisher(journal.Config{Bot: s.Bot, Inbox: w.stream(journal.InboxStream(s.Bot)), Logger: w.cfg.Log})
 	if err != nil {
 		return nil, config.Wrong(err)
 	}

@@ -1,6 +1,7 @@
 // Package bot is the bot of the lab. What it answers to a free text proves what
 // became of every message before; see package chain. Commands and what their flows
-// ask are the demo bot's.
+// ask are the demo bot's, and one command is the lab's: "/later <duration> <text>"
+// sets the chat's one alarm, which says that text, in place of the one that was set.
 //
 // What belongs here: the bot as the lab's worker runs it.
 package bot
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -51,6 +53,9 @@ func (b *Bot) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh
 	if err != nil {
 		return botmesh.Outcome{}, fmt.Errorf("lab bot: %w", err)
 	}
+	if out, ok, err := later(r); ok || err != nil {
+		return out, err
+	}
 	if r.Record.Type != botmesh.TypeMessage || !chain.Links(r.Record.Message.Text, chat.Position != nil) {
 		return b.demo.Run(ctx, r, m)
 	}
@@ -62,6 +67,27 @@ func (b *Bot) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh
 		}
 	}
 	return link(chat, r.Record.ID)
+}
+
+// alarm is the timer of /later. Its kind is the demo bot's reminder.
+const alarm = "remind/later"
+
+// later runs a record if it is /later.
+func later(r botmesh.Run) (out botmesh.Outcome, ok bool, err error) {
+	args, ok := strings.CutPrefix(r.Record.Message.Text, "/later ")
+	if !ok || r.Record.Type != botmesh.TypeMessage {
+		return botmesh.Outcome{}, false, nil
+	}
+	after, text, _ := strings.Cut(args, " ")
+	d, err := time.ParseDuration(after)
+	if err != nil {
+		return botmesh.Outcome{}, true, fmt.Errorf("lab bot: %w", err)
+	}
+	return botmesh.Outcome{
+		State: r.State,
+		Sends: []botmesh.Send{{Text: "ok"}},
+		Arm:   []botmesh.Timer{{Name: alarm, At: r.Now.Add(d), Data: []byte(text)}},
+	}, true, nil
 }
 
 // link adds the record id to the chain of a chat.

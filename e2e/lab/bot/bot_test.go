@@ -2,6 +2,7 @@ package bot_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -73,6 +74,25 @@ func TestFreeTextsAreAChain(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[int]bool{0: true, 1: true, 2: true, 3: true}, sends); diff != "" {
 		t.Errorf("numbers of answers (-want +got):\n%s", diff)
+	}
+}
+
+// An alarm is set in place of the one before, under a name of its own kind.
+func TestLaterSetsTheOneAlarm(t *testing.T) {
+	t.Parallel()
+	b, now := newBot(t), time.Now()
+	run := botmesh.Run{Now: now, Record: botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Text: "/later 2s the tea"}}}
+	out, err := b.Run(t.Context(), run, nil)
+	want := botmesh.Outcome{
+		Sends: []botmesh.Send{{Text: "ok"}},
+		Arm:   []botmesh.Timer{{Name: "remind/later", At: now.Add(2 * time.Second), Data: []byte("the tea")}},
+	}
+	if diff := cmp.Diff(want, out); err != nil || diff != "" {
+		t.Errorf("got error %v and (-want +got):\n%s", err, diff)
+	}
+	run.Record.Message.Text = "/later soon x"
+	if out, err := b.Run(t.Context(), run, nil); err == nil {
+		t.Errorf("got %v, want an error", out)
 	}
 }
 
