@@ -122,6 +122,9 @@ type Previous struct {
 	// Passed is the highest place that was ever passed by a release, as far as
 	// known; zero if unknown.
 	Passed uint64
+	// Blind says that the turn was given without asking anybody ([Optimistic]): who
+	// held the key before is not known, and others may hold it now.
+	Blind bool
 }
 
 // Waiting is the line behind a turn.

@@ -202,3 +202,32 @@ func ExampleRequest_Validate() {
 	// coord: a request without a key
 	// coord: ttl 0s of lock invoice:7: want 1ms to 24h0m0s
 }
+
+// While a coordinator is away an optimistic one gives turns itself. They exclude
+// nobody in other processes, so that what is done under them is fenced where it
+// lands.
+func ExampleNewOptimistic() {
+	ctx := context.Background()
+	o, err := coord.NewOptimistic(coord.OptimisticConfig{Coordinator: &nobody{}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	turn, err := o.Take(ctx, coord.Request{Key: "telegram.42", Floor: 7})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("blind:", turn.Previous().Blind, "fence above 7:", turn.Fence() > 7)
+	fmt.Println(turn.Release(ctx, 0))
+	// Output:
+	// blind: true fence above 7: true
+	// <nil>
+}
+
+// nobody is a coordinator that is away.
+type nobody struct{ coord.Coordinator }
+
+func (*nobody) Away(string) bool     { return true }
+func (*nobody) AwaySince() time.Time { return time.Now() }
+func (*nobody) Incarnation() string  { return "nobody/1" }

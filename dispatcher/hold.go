@@ -311,7 +311,7 @@ func (h *hold) end(err error) error {
 	releasing, cancel := context.WithTimeout(ctx, h.moment())
 	defer cancel()
 	h.ctx = releasing // the drain's time may be up
-	h.unclaimAlone()
+	h.unclaim()
 	h.keepCopy(err)
 	rerr := h.turn.Release(releasing, h.committed)
 	switch {

@@ -215,6 +215,9 @@ func (l *lane) visit(n journal.Nudge) error {
 	case err != nil:
 		return err
 	}
+	if turn.Previous().Blind {
+		telemetry.BlindTurns.Add(turn.Context(), 1)
+	}
 	telemetry.TurnWait.Record(turn.Context(), time.Since(asked).Seconds())
 	return l.hold(turn, s, n)
 }

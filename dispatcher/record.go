@@ -159,8 +159,16 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record,
 	defer w.stop()
 	ended := h.d.start(ctx, h.runOf(r, also, tries), m)
 	eager := 0
+	renew, stop := h.renewals()
+	defer stop()
 	for {
 		select {
+		case <-renew:
+			if err := h.renewClaim(); err != nil {
+				m.seal()
+				return botmesh.Outcome{}, nil, err
+			}
+			continue
 		case q := <-m.requests:
 			if w.takes(q) {
 				break

@@ -25,105 +25,122 @@ func TestStorm(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			storm(t, seed)
+			play(t, func(w *world) { storm(w, seed, func() *replica { return w.start() }, func() { w.hub.Forget() }) })
 		})
 	}
 }
 
-func storm(t *testing.T, seed uint64) {
-	play(t, func(w *world) {
-		rnd := newSource(seed)
-		w.bot.on = func(ctx context.Context, r botmesh.Run, m botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
-			pause := time.Duration(rnd.IntN(200)) * time.Millisecond
-			time.Sleep(pause)
-			switch {
-			case rnd.IntN(20) == 0:
-				return o, errNo
-			case rnd.IntN(10) == 0:
-				if err := m.Keep(ctx, []byte("kept")); err != nil {
-					return o, err
-				}
-			}
-			return o, nil
-		}
-		const chats, messages = 4, 12
-		var doubts atomic.Int64
-		w.platform.rule = func(string, string, int) error {
-			if rnd.IntN(20) == 0 {
-				return provider.Retry(errNo, 0)
-			}
-			return nil
-		}
-		var calm atomic.Bool
-		arm := func(r *replica) {
-			r.gate.set(func(_ int, call string) verdict {
-				p := rnd.IntN(1000)
-				v := pass
-				switch {
-				case calm.Load() || p >= 60:
-					return pass
-				case p < 4:
-					v = crashBefore
-				case p < 8:
-					v = crashAfter
-				case p < 20:
-					v = refuse
-				case p < 30:
-					v = drop
-				case p < 50:
-					v = lose
-				default:
-					v = falsely
-				}
-				switch {
-				case v == crashBefore || v == crashAfter:
-					doubts.Add(chats) // each chat may have had a call under way
-				case call == "call" && (v == lose || v == drop):
-					doubts.Add(1)
-				}
-				if (call == "call" || call == "ack" || call == "nak") && v == falsely {
-					v = pass
-				}
-				return v
+// The same, with a coordinator that is away at times, until the end or not, and
+// replicas that go on without it.
+//
+// SPEC: J4 J5 J6 O3 O4 T14. DESIGN: C6 I1 I2 I3 I4 I7.
+func TestStormWithoutACoordinator(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			play(t, func(w *world) {
+				var away atomic.Bool
+				away.Store(seed%2 == 0)
+				storm(w, seed, func() *replica { return w.optimist(&away) }, func() { away.Store(!away.Load()) })
 			})
-		}
-		for range 3 {
-			arm(w.start())
-		}
-		for i := range messages {
-			for c := range chats {
-				w.post(fmt.Sprint("c", c), "x")
+		})
+	}
+}
+
+// storm starts replicas, breaks them and lets mischief happen now and then.
+func storm(w *world, seed uint64, start func() *replica, mischief func()) {
+	t, rnd := w.t, newSource(seed)
+	w.bot.on = func(ctx context.Context, r botmesh.Run, m botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+		pause := time.Duration(rnd.IntN(200)) * time.Millisecond
+		time.Sleep(pause)
+		switch {
+		case rnd.IntN(20) == 0:
+			return o, errNo
+		case rnd.IntN(10) == 0:
+			if err := m.Keep(ctx, []byte("kept")); err != nil {
+				return o, err
 			}
-			time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond)
-			if i%4 == 3 {
-				w.hub.Forget()
-			}
-			for _, r := range slices.Clone(w.replicas) {
-				if r.gate.isDead() && !r.replaced {
-					r.replaced = true
-					arm(w.start())
-				}
-			}
 		}
-		calm.Store(true)
-		w.start()
-		w.settled(time.Hour)
-		extra := 0
+		return o, nil
+	}
+	const chats, messages = 4, 12
+	var doubts atomic.Int64
+	w.platform.rule = func(string, string, int) error {
+		if rnd.IntN(20) == 0 {
+			return provider.Retry(errNo, 0)
+		}
+		return nil
+	}
+	var calm atomic.Bool
+	arm := func(r *replica) {
+		r.gate.set(func(_ int, call string) verdict {
+			p := rnd.IntN(1000)
+			v := pass
+			switch {
+			case calm.Load() || p >= 60:
+				return pass
+			case p < 4:
+				v = crashBefore
+			case p < 8:
+				v = crashAfter
+			case p < 20:
+				v = refuse
+			case p < 30:
+				v = drop
+			case p < 50:
+				v = lose
+			default:
+				v = falsely
+			}
+			switch {
+			case v == crashBefore || v == crashAfter:
+				doubts.Add(chats) // each chat may have had a call under way
+			case call == "call" && (v == lose || v == drop):
+				doubts.Add(1)
+			}
+			if (call == "call" || call == "ack" || call == "nak") && v == falsely {
+				v = pass
+			}
+			return v
+		})
+	}
+	for range 3 {
+		arm(start())
+	}
+	for i := range messages {
 		for c := range chats {
-			got := w.platform.texts(fmt.Sprint("c", c))
-			once := inOrder(got)
-			if diff := cmp.Diff(counts(messages), once); diff != "" {
-				t.Errorf("texts of c%d (-want +got): %s\n%v", c, diff, got)
+			w.post(fmt.Sprint("c", c), "x")
+		}
+		time.Sleep(time.Duration(rnd.IntN(3000)) * time.Millisecond)
+		if i%4 == 3 {
+			mischief()
+		}
+		for _, r := range slices.Clone(w.replicas) {
+			if r.gate.isDead() && !r.replaced {
+				r.replaced = true
+				arm(start())
 			}
-			extra += len(got) - len(once)
 		}
-		if extra > int(doubts.Load()) {
-			t.Errorf("got %d extra copies, want at most one for each of %d calls in doubt", extra, doubts.Load())
+	}
+	calm.Store(true)
+	start()
+	w.settled(time.Hour)
+	extra := 0
+	for c := range chats {
+		got := w.platform.texts(fmt.Sprint("c", c))
+		once := inOrder(got)
+		if diff := cmp.Diff(counts(messages), once); diff != "" {
+			t.Errorf("texts of c%d (-want +got): %s\n%v", c, diff, got)
 		}
-		if t.Failed() {
-			t.Log(w.dump())
-		}
-	})
+		extra += len(got) - len(once)
+	}
+	if extra > int(doubts.Load()) {
+		t.Errorf("got %d extra copies, want at most one for each of %d calls in doubt", extra, doubts.Load())
+	}
+	if t.Failed() {
+		t.Log(w.dump())
+	}
 }
 
 // inOrder drops what was seen before.

@@ -25,6 +25,9 @@ const (
 // did not give it up, and counts a death if that holder is gone. The write also
 // makes whatever that holder still commits fail early.
 func (h *hold) claim(r botmesh.Record) error {
+	if h.blind() {
+		return h.claimBlind()
+	}
 	if h.claimed {
 		return nil
 	}
@@ -121,11 +124,13 @@ func (h *hold) company(tries checkpoint.Tries) (leave func(), err error) {
 		}
 	}
 	leave = func() { h.d.runs.Release(weight) }
+	claim := h.renewClaim
 	if tries.Deaths >= suspected {
-		if err := h.claimAlone(); err != nil {
-			leave()
-			return nil, err
-		}
+		claim = h.claimAlone
+	}
+	if err := claim(); err != nil {
+		leave()
+		return nil, err
 	}
 	return leave, nil
 }
@@ -139,12 +144,13 @@ func (h *hold) claimAlone() error {
 	return h.write(h.ctx, next, 0, math.MaxInt)
 }
 
-// unclaimAlone takes the claim of a lone run away that was cut off, so that this
-// process may end without being counted. Best effort: whoever is granted the turn
-// next sees that it was given up, unless it dies before it has looked.
-func (h *hold) unclaimAlone() {
+// unclaim takes the claim of a lone run away that was cut off, so that this process
+// may end without being counted, and that of a blind turn, so that nobody waits for it.
+// Best effort: whoever is granted the turn next sees that it was given up, unless it
+// dies before it has looked; whoever comes blind waits for a lease.
+func (h *hold) unclaim() {
 	claim := h.cp.Claim
-	if !h.current || claim == nil || !claim.Alone || claim.Incarnation != h.d.cfg.Coordinator.Incarnation() {
+	if !h.current || claim == nil || !claim.Alone && !h.blind() || claim.Incarnation != h.d.cfg.Coordinator.Incarnation() {
 		return
 	}
 	next := h.cp

@@ -41,6 +41,7 @@ var (
 
 	Turns         = counter("bot.turns", "Runs of records, by outcome: applied, ignored, failed, interrupted, lost.")
 	TurnWait      = seconds("bot.turn.wait", "Time from a ticket to its turn.")
+	BlindTurns    = counter("bot.turns.blind", "Turns taken without asking the coordinator, which is away.")
 	TurnDuration  = seconds("bot.turn.duration", "Time of one run of one record.")
 	TurnRetries   = counter("bot.turn.retries", "Failed runs that will be tried again.")
 	ReplyLatency  = seconds("bot.reply.latency", "Time from the journaling of a turn's last record to the receipt of what it said.")

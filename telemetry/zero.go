@@ -12,7 +12,7 @@ import (
 // on an increase misses the first one of a series that it brings into being.
 // Providers are those that the worker sends to.
 func Zero(ctx context.Context, providers ...string) {
-	for _, c := range []metric.Int64Counter{TurnRetries, Deaths, DuplicatesIn, OutboxSurplus} {
+	for _, c := range []metric.Int64Counter{TurnRetries, BlindTurns, Deaths, DuplicatesIn, OutboxSurplus} {
 		c.Add(ctx, 0)
 	}
 	zero := func(c metric.Int64Counter, key attribute.Key, values ...string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,14 +27,16 @@ type callers struct {
 	timeout time.Duration // of one exchange
 }
 
-func newCallers(client redis.UniversalClient, timeout time.Duration, replicas int) *callers {
+func newCallers(cfg Config) *callers {
 	n := 1
-	if _, ok := client.(*redis.ClusterClient); ok {
+	if _, ok := cfg.Client.(*redis.ClusterClient); ok {
 		n = clusterLanes
 	}
-	c := &callers{timeout: timeout}
+	c := &callers{timeout: callTimeout(cfg.Lease)}
 	for range n {
-		c.lanes = append(c.lanes, &caller{client: client, timeout: timeout, replicas: replicas})
+		l := &caller{client: cfg.Client, timeout: c.timeout, replicas: cfg.WaitReplicas}
+		l.reach.after = cfg.Lease / 3
+		c.lanes = append(c.lanes, l)
 	}
 	return c
 }
@@ -44,6 +47,11 @@ func (c *callers) of(name string) *caller {
 		return c.lanes[0]
 	}
 	return c.lanes[slot(name)*len(c.lanes)/16384]
+}
+
+// troubled reports whether a part of Redis may be away.
+func (c *callers) troubled() bool {
+	return slices.ContainsFunc(c.lanes, func(l *caller) bool { return l.reach.troubled() })
 }
 
 // start sends a call, whatever becomes of who made it.
@@ -63,6 +71,7 @@ type caller struct {
 	client   redis.UniversalClient
 	timeout  time.Duration // of one exchange
 	replicas int           // that are waited for
+	reach    reach
 
 	mu    sync.Mutex
 	queue []*call
@@ -155,6 +164,7 @@ func (c *call) wait(ctx context.Context) (reply, error) {
 func (c *caller) send(batch []*call) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
+	sent, answered := time.Now(), false
 	c.exchange(ctx, batch, func(call *call) once { return call.run(ctx, "evalsha", call.script.hash) })
 	var unknown []*call
 	for _, call := range batch {
@@ -168,6 +178,10 @@ func (c *caller) send(batch []*call) {
 		if call.err != nil {
 			reload(ctx, c.client)
 		}
+		answered = answered || call.err == nil
+	}
+	c.reach.note(sent, answered) // before whoever called knows
+	for _, call := range batch {
 		close(call.done)
 	}
 }

@@ -47,6 +47,7 @@ var (
 	_ coord.Coordinator = (*Coordinator)(nil)
 	_ coord.Elector     = (*Coordinator)(nil)
 	_ coord.Locker      = (*Coordinator)(nil)
+	_ coord.Reacher     = (*Coordinator)(nil)
 	_ coord.Viewer      = (*Coordinator)(nil)
 )
 
@@ -61,7 +62,7 @@ func New(cfg Config) (*Coordinator, error) {
 		cfg:         cfg,
 		names:       names{cfg.Prefix},
 		incarnation: identity.Incarnation(cfg.Replica),
-		calls:       newCallers(cfg.Client, callTimeout(cfg.Lease), cfg.WaitReplicas),
+		calls:       newCallers(cfg),
 		ready:       make(chan struct{}),
 		beatNow:     make(chan struct{}, 1),
 		tickets:     map[string]*ticket{},

@@ -12,6 +12,7 @@
 //	<prefix>:{<name>}:lead          the same for a leader
 //	<prefix>:{<key>}:lock           hash: a lock's holder and fence (lua/lock.lua)
 //	<prefix>:alive:<incarnation>    heartbeat, lasts half a lease
+//	<prefix>:{<incarnation>/<n>}:door  a lock to see whether Redis answers, lasts a lease
 //	<prefix>:layout                 version of these names, against mixing
 //	<prefix>:wake:<incarnation>     pub/sub channel: grants, passed tickets, echoes
 //

@@ -46,3 +46,36 @@ func ExampleDial() {
 	fmt.Println(err)
 	// Output: rediscoord: no name of a master: want redis+sentinel://host,host/master
 }
+
+// A worker whose every effect is fenced where it lands goes on while Redis is away. It
+// needs a Redis, so it is not run as a test.
+func ExampleCoordinator_Away() {
+	ctx := context.Background()
+	client, err := rediscoord.Dial(ctx, "redis://10.0.0.1/0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	c, err := rediscoord.New(rediscoord.Config{Client: client})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	o, err := coord.NewOptimistic(coord.OptimisticConfig{Coordinator: c}) // closes c, too
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer o.Close(ctx)
+
+	turn, err := o.Take(ctx, coord.Request{Key: "telegram.42"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if turn.Previous().Blind {
+		fmt.Println("Redis is away since", c.AwaySince(), "and others may hold the chat, too")
+	}
+	turn.Release(ctx, 0)
+}

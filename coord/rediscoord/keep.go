@@ -29,7 +29,7 @@ func (c *Coordinator) keep() {
 		if c.ended.Err() != nil {
 			return
 		}
-		if err != nil {
+		if c.knock(err != nil); err != nil || c.calls.troubled() {
 			pause = c.cfg.Lease / 12
 		}
 		if failing != (err != nil) {

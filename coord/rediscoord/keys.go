@@ -30,6 +30,7 @@ func (n names) parse(kind coord.Kind, hash string) string {
 }
 
 func (n names) alive(incarnation string) string { return n.prefix + ":alive:" + incarnation }
+func (n names) door(name string) string         { return n.prefix + ":{" + name + "}:door" }
 func (n names) layout() string                  { return n.prefix + ":layout" }
 
 // wake is the channel of an incarnation; without one, how all channels begin.

@@ -47,6 +47,8 @@ type NATS struct {
 // Redis is how to reach the server that coordinates the workers.
 type Redis struct {
 	URL URL `key:"url" default:"redis://127.0.0.1:6379/0" help:"redis://…, rediss://…, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master"`
+	// Down is a setting of workers.
+	Down string `key:"down" default:"wait" oneof:"wait optimistic" help:"what workers do while Redis is away: wait for it, or go on without turns, where of two that serve a chat at once one throws away what it did"`
 }
 
 // Telegram is the bot's account on Telegram.
@@ -96,7 +98,6 @@ type Log struct {
 // reserved are the keys that are decided but have no effect in this build. Only
 // the default may be given, so that nobody relies on what is not there.
 var reserved = map[string]string{
-	"redis_down":        "wait",
 	"provider_session":  "auto",
 	"provider_down":     "1m",
 	"handover_flows":    "off",

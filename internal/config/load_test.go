@@ -114,7 +114,7 @@ func TestLoadProblems(t *testing.T) {
 			"BOTMESH_BOT must match", "BOTMESH_LEASE must be at least 500ms", "BOTMESH_LISTEN must be host:port",
 			"BOTMESH_NATS_URL must begin with nats://", "BOTMESH_REDIS_URL is not an address", "BOTMESH_WEBCHAT_SECRET must have at least 16",
 		}},
-		"not yet":       {env: []string{"BOTMESH_REDIS_DOWN=optimistic", "BOTMESH_HANDOVER_TTL=1m"}, want: []string{"redis_down is not built in yet: leave it at wait", "handover_ttl is not built in yet: leave it out"}},
+		"not yet":       {env: []string{"BOTMESH_HANDOVER_FLOWS=forward", "BOTMESH_HANDOVER_TTL=1m"}, want: []string{"handover_flows is not built in yet: leave it at off", "handover_ttl is not built in yet: leave it out"}},
 		"store not yet": {env: []string{"BOTMESH_STORE=postgres://u:pw@h/db"}, want: []string{"BOTMESH_STORE is postgres, which is not built in yet"}},
 		"store unknown": {env: []string{"BOTMESH_STORE=floppy"}, want: []string{"BOTMESH_STORE must be nats"}},
 		"empty file":    {env: []string{"BOTMESH_TELEGRAM_TOKEN=x", "BOTMESH_TELEGRAM_TOKEN_FILE=" + os.DevNull}, want: []string{"the file /dev/null is empty"}},
@@ -157,7 +157,7 @@ func TestLoadValueBesideItsFile(t *testing.T) {
 
 func TestLoadReservedDefaultIsAccepted(t *testing.T) {
 	t.Parallel()
-	if _, err := Load(Input{Environ: []string{"BOTMESH_REDIS_DOWN=wait", "BOTMESH_TELEGRAM_MODE=webhook"}}); err != nil {
+	if _, err := Load(Input{Environ: []string{"BOTMESH_HANDOVER_FLOWS=off", "BOTMESH_TELEGRAM_MODE=webhook"}}); err != nil {
 		t.Errorf("got %v, want no error", err)
 	}
 }

@@ -3,6 +3,7 @@ package workerd
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/internal/private"
@@ -15,6 +16,9 @@ type Status struct {
 	Version string `json:"version"`
 	// Trouble is what is wrong with the connection to NATS, empty if nothing.
 	Trouble string `json:"trouble,omitempty"`
+	// AwaySince is since when turns can not be had, of some chats at least. They wait
+	// then, or are served all the same if the settings say so.
+	AwaySince time.Time `json:"coordination_away_since,omitzero"`
 }
 
 // Probes are what the private address asks.
@@ -42,6 +46,9 @@ func (w *Worker) Status() Status {
 		s.Status = d.Status()
 	} else {
 		s.Status = dispatcher.Status{Replica: w.cfg.Settings.ReplicaID, Lanes: []dispatcher.LaneStatus{}}
+	}
+	if r := w.reacher(); r != nil {
+		s.AwaySince = r.AwaySince()
 	}
 	if err := w.conn.Healthy(); err != nil {
 		s.Trouble = err.Error()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,8 +15,9 @@ import (
 
 // throughRedis coordinates the workers of a fleet.
 type throughRedis struct {
-	client redis.UniversalClient
-	cfg    rediscoord.Config
+	client     redis.UniversalClient
+	cfg        rediscoord.Config
+	optimistic bool
 }
 
 func dialRedis(ctx context.Context, s config.Config, log *slog.Logger) (Coordination, error) {
@@ -23,18 +25,54 @@ func dialRedis(ctx context.Context, s config.Config, log *slog.Logger) (Coordina
 	if err != nil {
 		return nil, err
 	}
-	return &throughRedis{client: client, cfg: rediscoord.Config{
+	return &throughRedis{client: client, optimistic: s.Redis.Down == "optimistic", cfg: rediscoord.Config{
 		Client: client, Prefix: s.Prefix, Replica: s.ReplicaID, Lease: s.Lease, TurnWait: s.TurnWait, MaxPoll: s.MaxPoll, Logger: log,
 	}}, nil
 }
 
-func (r *throughRedis) New() (coord.Coordinator, error) { return rediscoord.New(r.cfg) }
+func (r *throughRedis) New() (coord.Coordinator, error) {
+	c, err := rediscoord.New(r.cfg)
+	if err != nil || !r.optimistic {
+		return c, err
+	}
+	return coord.NewOptimistic(coord.OptimisticConfig{Coordinator: c, TurnWait: r.cfg.TurnWait, Logger: r.cfg.Logger})
+}
 
-func (r *throughRedis) Ping(ctx context.Context) error {
-	if err := r.client.Ping(ctx).Err(); err != nil {
+// Ping asks Redis, unless chats are served without it. On a cluster one part that
+// answers is enough: the others hold up only their own chats.
+func (r *throughRedis) Ping(ctx context.Context) (err error) {
+	cluster, ok := r.client.(*redis.ClusterClient)
+	switch {
+	case r.optimistic:
+		return nil
+	case ok:
+		err = pingAny(ctx, cluster)
+	default:
+		err = r.client.Ping(ctx).Err()
+	}
+	if err != nil {
 		return fmt.Errorf("redis: %w", err)
 	}
 	return nil
+}
+
+// pingAny asks all masters and is content with the first answer.
+func pingAny(ctx context.Context, cluster *redis.ClusterClient) error {
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	var answered atomic.Bool
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		err := master.Ping(ctx).Err()
+		if err == nil {
+			answered.Store(true)
+			enough()
+		}
+		return err
+	})
+	if answered.Load() {
+		return nil
+	}
+	return err
 }
 
 func (r *throughRedis) Close() error { return r.client.Close() }

@@ -78,6 +78,7 @@ type Worker struct {
 
 	mu      sync.Mutex
 	serving *dispatcher.Dispatcher // nil while there is none
+	reach   coord.Reacher          // nil if the coordinator is always there
 }
 
 // New connects a worker to its servers, which need not be there yet. What is
@@ -144,14 +145,15 @@ func (w *Worker) serve(ctx context.Context) error {
 	if err != nil {
 		return config.Wrong(fmt.Errorf("workerd: %w", err))
 	}
+	reach, _ := coordinator.(coord.Reacher)
 	coordinator = through(w.cfg.Seams.Coordinator, coordinator)
 	defer w.leave(ctx, coordinator)
 	d, err := w.open(ctx, coordinator)
 	if err != nil {
 		return err
 	}
-	w.set(d)
-	defer w.set(nil)
+	w.set(d, reach)
+	defer w.set(nil, nil)
 	w.cfg.Log.Info("serving", "incarnation", coordinator.Incarnation())
 	return d.Run(ctx)
 }
@@ -228,10 +230,16 @@ func (w *Worker) leave(ctx context.Context, c coord.Coordinator) {
 	}
 }
 
-func (w *Worker) set(d *dispatcher.Dispatcher) {
+func (w *Worker) set(d *dispatcher.Dispatcher, r coord.Reacher) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.serving = d
+	w.serving, w.reach = d, r
+}
+
+func (w *Worker) reacher() coord.Reacher {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.reach
 }
 
 func (w *Worker) dispatcher() *dispatcher.Dispatcher {

@@ -50,16 +50,17 @@ func settings(t *testing.T, env ...string) config.Config {
 type fleet struct {
 	telegram *telegramtest.Server
 	nats     string
+	redis    *redistest.Server
 	ingress  *ingressd.Ingress
 	workers  []*workerd.Worker
 }
 
-func startFleet(t *testing.T) *fleet {
+func startFleet(t *testing.T, env ...string) *fleet {
 	t.Helper()
-	f := &fleet{telegram: telegramtest.New(token), nats: natstest.Start(t)}
+	f := &fleet{telegram: telegramtest.New(token), nats: natstest.Start(t), redis: redistest.Start(t)}
 	api := httptest.NewServer(f.telegram)
 	t.Cleanup(api.Close)
-	s := settings(t, "BOTMESH_NATS_URL="+f.nats, "BOTMESH_REDIS_URL="+redistest.Start(t).URL(), "BOTMESH_TELEGRAM_API_URL="+api.URL)
+	s := settings(t, append(env, "BOTMESH_NATS_URL="+f.nats, "BOTMESH_REDIS_URL="+f.redis.URL(), "BOTMESH_TELEGRAM_API_URL="+api.URL)...)
 	var err error
 	if f.ingress, err = ingressd.New(t.Context(), ingressd.Config{Settings: s}); err != nil {
 		t.Fatal(err)
@@ -210,6 +211,47 @@ func TestReadyNeedsRedis(t *testing.T) {
 		err := w.Ready(t.Context())
 		return err != nil && strings.HasPrefix(err.Error(), "redis: ")
 	})
+}
+
+// Redis is gone, and messages are answered. When it is back, turns are asked for again.
+//
+// SPEC: T14 W3
+func TestWorkersThatAreToldToGoOnWithoutRedis(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, "BOTMESH_REDIS_DOWN=optimistic")
+	f.post(t, telegramtest.Text(1, 7, "/count"))
+	f.expect(t, "7", "count: 1")
+	f.redis.Kill()
+	f.post(t, telegramtest.Text(2, 7, "/count"))
+	f.post(t, telegramtest.Text(3, 8, "/count"))
+	f.expect(t, "7", "count: 1", "count: 2")
+	f.expect(t, "8", "count: 1")
+	away := func(want bool) func() bool {
+		return func() bool {
+			for _, w := range f.workers {
+				if w.Status().AwaySince.IsZero() == want {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	natstest.Until(t, "all say that it is away", away(true))
+	for _, w := range f.workers {
+		if err := w.Ready(t.Context()); err != nil {
+			t.Errorf("got a worker that is not ready: %v", err)
+		}
+	}
+	if err := f.redis.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	natstest.Until(t, "all say that it is back", away(false))
+	f.post(t, telegramtest.Text(4, 7, "/count"))
+	f.expect(t, "7", "count: 1", "count: 2", "count: 3")
+	keys, err := f.redis.Client(t).Keys(t.Context(), "botmesh:demo:{telegram.7}:turn").Result()
+	if err != nil || len(keys) != 1 {
+		t.Errorf("got the keys %v, %v; want the turn's", keys, err)
+	}
 }
 
 func TestNewMarksWrongSettings(t *testing.T) {

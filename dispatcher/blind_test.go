@@ -1,0 +1,135 @@
+package dispatcher_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/dispatcher"
+)
+
+// moody is a coordinator that is away at times: then it answers nothing.
+type moody struct {
+	coord.Coordinator
+	away *atomic.Bool
+}
+
+func (m *moody) Away(string) bool     { return m.away.Load() }
+func (m *moody) AwaySince() time.Time { return time.Time{} }
+
+func (m *moody) Take(ctx context.Context, r coord.Request) (coord.Turn, error) {
+	if m.away.Load() {
+		r.Waiting()
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	return m.Coordinator.Take(ctx, r)
+}
+
+func (m *moody) Alive(ctx context.Context, incarnation string) (bool, error) {
+	if m.away.Load() {
+		return false, botmesh.ErrRefused
+	}
+	return m.Coordinator.Alive(ctx, incarnation)
+}
+
+// optimist starts a replica that goes on while the coordinator is away.
+func (w *world) optimist(away *atomic.Bool) *replica {
+	return w.start(func(cfg *dispatcher.Config) {
+		o, err := coord.NewOptimistic(coord.OptimisticConfig{Coordinator: &moody{cfg.Coordinator, away}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		cfg.Coordinator = o
+	})
+}
+
+// Nobody hands out turns, and three replicas serve the same chats: each message is
+// answered once, in order, and run once, though runs take longer than a lease.
+//
+// SPEC: J4 T14. DESIGN: N6 C6.
+func TestChatsAreServedWithoutACoordinator(t *testing.T) {
+	t.Parallel()
+	for name, long := range map[string]time.Duration{"short": 300 * time.Millisecond, "long": 40 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(w *world) {
+				var away atomic.Bool
+				away.Store(true)
+				w.bot.on = func(ctx context.Context, _ botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+					time.Sleep(long) // virtual
+					return o, nil
+				}
+				for range 3 {
+					w.optimist(&away)
+				}
+				const messages = 12
+				chats := []string{"a", "b", "c"}
+				for range messages {
+					for _, chat := range chats {
+						w.post(chat, "x")
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				w.settled(time.Hour)
+				for _, chat := range chats {
+					if diff := cmp.Diff(counts(messages), w.platform.texts(chat)); diff != "" {
+						t.Errorf("texts of %s (-want +got): %s", chat, diff)
+					}
+				}
+				if got, want := w.bot.runs, messages*len(chats); got != want {
+					t.Errorf("got %d runs, want %d, one for each message", got, want)
+				}
+			})
+		})
+	}
+}
+
+// The replica that runs a record blind dies: another waits for as long as its claim is
+// fresh, and no longer. What a replica that drains leaves, nobody waits for.
+//
+// SPEC: J6 T14. DESIGN: N6.
+func TestAClaimOfABlindTurnEndsAfterALease(t *testing.T) {
+	t.Parallel()
+	for _, dies := range []bool{true, false} {
+		play(t, func(w *world) {
+			var away atomic.Bool
+			away.Store(true)
+			var ran list[time.Time]
+			w.bot.on = func(ctx context.Context, _ botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+				if ran.add(time.Now()) == 1 {
+					<-ctx.Done()
+				}
+				return o, nil
+			}
+			first := w.optimist(&away)
+			w.post("a", "x")
+			w.waitFor(func() bool { return len(ran.all()) == 1 })
+			w.optimist(&away)
+			time.Sleep(lease / 2) // a renewal later
+			left := time.Now()
+			if dies {
+				first.gate.kill()
+			} else {
+				first.stop()
+			}
+			w.waitFor(func() bool { return len(ran.all()) == 2 })
+			took, least, most := ran.all()[1].Sub(left), lease/2, lease+lease/5
+			if !dies {
+				least, most = 15*time.Second, 15*time.Second+lease/5 // its drain
+			}
+			if took < least || took > most {
+				t.Errorf("dies %t: taken over after %s, want %s to %s", dies, took, least, most)
+			}
+			w.settled(time.Hour)
+			if got := w.platform.texts("a"); !cmp.Equal(got, counts(1)) {
+				t.Errorf("got %v, want one answer", got)
+			}
+		})
+	}
+}
