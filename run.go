@@ -2,6 +2,7 @@ package botmesh
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -48,10 +49,36 @@ type Outcome struct {
 	// Through is the sequence of the last record that [Meanwhile.Next] gave and this
 	// outcome has dealt with, those before it included; zero if there is none.
 	Through uint64
+	// Commands are what the run asks of other chats, in order, at most [MaxCommands].
+	Commands []Command
+	// User changes what is kept of the record's user: fields by name, a nil one is
+	// removed. Fields that are not named stay. See [Midway.User].
+	User map[string]json.RawMessage
 	// Ignored says that the record had no effect. Nothing else is looked at; the chat
 	// moves on past the record with its next commit.
 	Ignored bool
 }
+
+// Bounds of commands.
+const (
+	MaxCommands = 64 // of one run
+	MaxHops     = 8  // commands that lead from one to the next, against loops
+)
+
+// Command asks for messages to be sent in a chat. It becomes a record of TypeCommand in
+// that chat's journal, once, and takes effect there in order with its messages and
+// under its turn. Where a chat goes on because of another is counted in Record.Hops; a
+// run that would be one command too many fails.
+type Command struct {
+	Chat  ChatKey `json:"chat"`
+	Sends []Send  `json:"sends"`
+}
+
+// Bounds of what is kept of a user.
+const (
+	MaxUser     = 64 << 10 // bytes, encoded
+	MaxUserName = 100      // bytes of a field's name
+)
 
 // Bounds of timers.
 const (
@@ -83,4 +110,9 @@ type Midway interface {
 	// SendNow sends a message before the run ends ("one moment…"). A repeated run
 	// skips as many SendNow calls as were committed before, whatever their text.
 	SendNow(ctx context.Context, s Send) error
+	// User reads what is kept of the user who sent the record, in whichever of their
+	// chats with this account it was left: fields by name, none if it is a record of no
+	// user. It is read once, however often it is asked for; a repeated run of a record of
+	// which something was kept or sent sees what that run saw.
+	User(ctx context.Context) (map[string]json.RawMessage, error)
 }

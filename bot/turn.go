@@ -44,7 +44,7 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	if err != nil {
 		return botmesh.Outcome{}, err
 	}
-	out := botmesh.Outcome{State: state, Sends: t.Sends()}
+	out := botmesh.Outcome{State: state, Sends: t.Sends(), Commands: t.Commands(), User: t.UserChanges()}
 	out.Arm, out.Disarm = t.Timers()
 	return out, nil
 }

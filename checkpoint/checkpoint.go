@@ -9,15 +9,16 @@ import (
 	"github.com/botmesh-go/botmesh"
 )
 
-// The formats that this build writes: the second where there is something that
-// readers of the first do not know of.
+// The formats that this build writes: a later one only where there is something that
+// readers of the earlier ones do not know of.
 const (
-	formatPlain  = 1
-	formatTimers = 2
+	formatPlain    = 1
+	formatTimers   = 2
+	formatCommands = 3 // and changes of users
 )
 
 // Format is the newest format that this build reads.
-const Format = formatTimers
+const Format = formatCommands
 
 // ErrNewerFormat says that a checkpoint was written by a newer build in a format
 // that this one can not read. It must not be touched.
@@ -77,6 +78,8 @@ type During struct {
 	Epoch  string `json:"epoch"`
 	Kept   []byte `json:"kept,omitempty"`
 	Eager  int    `json:"eager,omitempty"` // sends already committed
+	// User is what the run read of its user, nil if it did not.
+	User *User `json:"user,omitempty"`
 }
 
 // Tries counts the runs of a record that failed.
@@ -108,8 +111,20 @@ type Effects struct {
 	// take back; one that fires all the same is armed no more.
 	Arm    []string `json:"arm,omitempty"`
 	Disarm []string `json:"disarm,omitempty"`
-	// Other effects (commands, user changes) are reserved: a build that does not
-	// know one must not touch the checkpoint, so they raise Format.
+	// Commands are for the journals of other chats.
+	Commands []Command `json:"commands,omitempty"`
+	// User changes what is kept of a user.
+	User *UserChange `json:"user,omitempty"`
+	// A build that does not know an effect must not touch the checkpoint: a new one
+	// raises Format.
+}
+
+// Command is a command to another chat, under the id of its record.
+type Command struct {
+	ID    string            `json:"id"`
+	Hops  int               `json:"hops"`
+	Trace map[string]string `json:"trace,omitempty"`
+	botmesh.Command
 }
 
 // Armed is a timer under the id of its arming, which no other arming has.
@@ -131,6 +146,9 @@ func (c Checkpoint) Encode() ([]byte, error) {
 	c.Format = formatPlain
 	if len(c.Timers) > 0 || c.Effects != nil && len(c.Effects.Disarm) > 0 {
 		c.Format = formatTimers
+	}
+	if c.Effects != nil && (len(c.Effects.Commands) > 0 || c.Effects.User != nil) {
+		c.Format = formatCommands
 	}
 	b, err := json.Marshal(c)
 	if err != nil {

@@ -175,6 +175,16 @@ func (l *lane) flush(ctx context.Context, c *chatCopy, put func(uint64, botmesh.
 			put(seq, *e.Letter)
 		}
 	}
+	if e != nil { // after the letter, so that its delivery has begun
+		if err := l.flushCommands(ctx, c); err != nil {
+			return err
+		}
+		if e.User != nil {
+			if err := l.flushUser(ctx, *e.User); err != nil {
+				return err
+			}
+		}
+	}
 	c.flushed, c.out = true, out
 	return nil
 }

@@ -45,6 +45,12 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, more []botmesh.Recor
 	if err := setTimers(&next, r, o); err != nil {
 		return &failedError{err}
 	}
+	if err := h.setCommands(ctx, &next, r, o.Commands); err != nil {
+		return &failedError{err}
+	}
+	if err := h.setUser(ctx, &next, r, o.User); err != nil {
+		return err
+	}
 	if err := h.failIfTooLarge(h.commit(ctx, next, maxCheckpoint)); err != nil {
 		return err
 	}

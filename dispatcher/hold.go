@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
@@ -40,6 +41,8 @@ type hold struct {
 	current bool
 	// claimed says that this turn needs no claim, or has made it.
 	claimed bool
+	// user is what is kept of the user of the record that runs, nil until it is read.
+	user *checkpoint.User
 	// sent says that a record of this turn was answered.
 	sent bool
 	// yield says that others have waited long enough.

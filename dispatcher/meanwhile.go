@@ -14,7 +14,7 @@ var _ botmesh.Meanwhile = (*midway)(nil)
 // Next implements [botmesh.Meanwhile].
 func (m *midway) Next(ctx context.Context) (botmesh.Record, error) {
 	next := make(chan botmesh.Record, 1)
-	if err := m.ask(ctx, request{next: next}); err != nil {
+	if _, err := m.ask(ctx, request{next: next}); err != nil {
 		return botmesh.Record{}, err
 	}
 	select {
@@ -28,7 +28,10 @@ func (m *midway) Next(ctx context.Context) (botmesh.Record, error) {
 }
 
 // Yield implements [botmesh.Meanwhile].
-func (m *midway) Yield(ctx context.Context) error { return m.ask(ctx, request{yield: true}) }
+func (m *midway) Yield(ctx context.Context) error {
+	_, err := m.ask(ctx, request{yield: true})
+	return err
+}
 
 // interruptedError says that a run gave way to the chat's next message, the last of
 // those that the record is to be run with again.
@@ -81,7 +84,7 @@ func (w *watch) takes(q request) bool {
 		w.ticker = time.NewTicker(w.h.d.cfg.Lease / 15)
 		w.tick, w.woken = w.ticker.C, w.h.wake
 	}
-	q.answer <- nil
+	q.answer <- answer{}
 	return true
 }
 

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 
@@ -20,11 +21,17 @@ type midway struct {
 }
 
 type request struct {
-	kept   []byte        // to keep, if send is nil
+	kept   []byte        // to keep, if it is nothing else
 	send   *botmesh.Send // to send now
 	next   chan<- botmesh.Record
 	yield  bool
-	answer chan error
+	user   bool          // to read the user
+	answer chan answer
+}
+
+type answer struct {
+	user checkpoint.User
+	err  error
 }
 
 func newMidway() *midway {
@@ -33,26 +40,35 @@ func newMidway() *midway {
 
 func (m *midway) seal() { m.once.Do(func() { close(m.sealed) }) }
 
-func (m *midway) ask(ctx context.Context, q request) error {
-	q.answer = make(chan error, 1)
+func (m *midway) ask(ctx context.Context, q request) (checkpoint.User, error) {
+	q.answer = make(chan answer, 1)
 	select {
 	case m.requests <- q:
 	case <-m.sealed:
-		return botmesh.ErrLeaseLost
+		return checkpoint.User{}, botmesh.ErrLeaseLost
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return checkpoint.User{}, context.Cause(ctx)
 	}
-	return <-q.answer // the lane always answers what it took
+	a := <-q.answer // the lane always answers what it took
+	return a.user, a.err
 }
 
 // Keep implements [botmesh.Midway].
 func (m *midway) Keep(ctx context.Context, kept []byte) error {
-	return m.ask(ctx, request{kept: kept})
+	_, err := m.ask(ctx, request{kept: kept})
+	return err
 }
 
 // SendNow implements [botmesh.Midway].
 func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
-	return m.ask(ctx, request{send: &s})
+	_, err := m.ask(ctx, request{send: &s})
+	return err
+}
+
+// User implements [botmesh.Midway].
+func (m *midway) User(ctx context.Context) (map[string]json.RawMessage, error) {
+	u, err := m.ask(ctx, request{user: true})
+	return u.Values(), err
 }
 
 // during returns what earlier runs of a record kept.
@@ -63,11 +79,21 @@ func (h *hold) during(r botmesh.Record) checkpoint.During {
 	return checkpoint.During{Record: r.Seq, Epoch: r.Epoch}
 }
 
-// midway does what a run asks for: a commit that keeps the cursor and names the
-// record, so that the record is run again against it. eager counts the sends of
-// this run.
-func (h *hold) midway(ctx context.Context, r botmesh.Record, q request, eager *int) error {
+// midway does what a run asks for.
+func (h *hold) midway(ctx context.Context, r botmesh.Record, q request, eager *int) (a answer) {
+	if q.user {
+		a.user, a.err = h.readUser(ctx, r)
+	} else {
+		a.err = h.commitMidway(ctx, r, q, eager)
+	}
+	return a
+}
+
+// commitMidway makes a commit that keeps the cursor and names the record, so that the
+// record is run again against it. eager counts the sends of this run.
+func (h *hold) commitMidway(ctx context.Context, r botmesh.Record, q request, eager *int) error {
 	next, during := h.cp, h.during(r)
+	during.User = h.user
 	if q.send == nil {
 		during.Kept = q.kept
 		next.During, next.Effects = &during, nil

@@ -152,6 +152,7 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record,
 	defer h.enter(PhaseHolding, h.fence)
 	ctx, cancel := context.WithTimeoutCause(ctx, h.d.cfg.Settle, &botmesh.LeaseLostError{Key: h.key, Reason: botmesh.LossSettled})
 	defer cancel()
+	h.user = nil
 	ctx, interrupt := context.WithCancelCause(ctx)
 	defer interrupt(nil)
 	m, w := newMidway(), h.watch(r, also)
@@ -173,13 +174,13 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record,
 			if w.takes(q) {
 				break
 			}
-			err := h.midway(ctx, r, q, &eager)
-			if err != nil && !errors.As(err, new(*failedError)) {
+			a := h.midway(ctx, r, q, &eager)
+			if a.err != nil && !errors.As(a.err, new(*failedError)) {
 				m.seal() // the chat is another's, or its commit hangs: nothing more of this run
-				q.answer <- err
-				return botmesh.Outcome{}, nil, err
+				q.answer <- a
+				return botmesh.Outcome{}, nil, a.err
 			}
-			q.answer <- err
+			q.answer <- a
 			continue
 		case <-w.woken:
 		case <-w.tick:

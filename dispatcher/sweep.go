@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -93,7 +94,7 @@ func (d *Dispatcher) sweepAgain() {
 func (d *Dispatcher) sweepChats(ctx context.Context, epoch string) error {
 	var failed error
 	err := d.cfg.Store.Keys(ctx, func(key string) bool {
-		if key != sweptKey {
+		if !strings.HasPrefix(key, "_") { // those are no chats
 			failed = d.sweepChat(ctx, key, epoch)
 		}
 		return failed == nil

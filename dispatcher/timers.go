@@ -50,10 +50,8 @@ func setTimers(next *checkpoint.Checkpoint, r botmesh.Record, o botmesh.Outcome)
 		return fmt.Errorf("%d timers are armed, want at most %d", len(timers), botmesh.MaxTimers)
 	}
 	next.Timers = timers
-	if next.Effects == nil {
-		next.Effects = &checkpoint.Effects{At: time.Now()}
-	}
-	next.Effects.Arm, next.Effects.Disarm = arm, disarm
+	e := effectsOf(next)
+	e.Arm, e.Disarm = arm, disarm
 	return nil
 }
 

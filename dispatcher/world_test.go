@@ -177,7 +177,7 @@ func (w *world) postID(chat, text, id string) {
 		w.t.Fatal(err)
 	}
 	_, err = p.Publish(w.t.Context(), botmesh.Record{
-		Type: botmesh.TypeMessage, ID: id, Chat: key(chat), Message: botmesh.Message{Text: text},
+		Type: botmesh.TypeMessage, ID: id, Chat: key(chat), User: "user", Message: botmesh.Message{Text: text},
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -316,7 +316,8 @@ func (e *eager) SendNow(_ context.Context, s botmesh.Send) error {
 	e.sent = append(e.sent, s)
 	return nil
 }
-func (e *eager) Keep(context.Context, []byte) error { return errBroken }
+func (e *eager) Keep(context.Context, []byte) error                       { return errBroken }
+func (e *eager) User(context.Context) (map[string]json.RawMessage, error) { return nil, errBroken }
 
 // SPEC: T4. What is sent after the run was stopped goes nowhere.
 func TestSendNow(t *testing.T) {

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -15,16 +16,18 @@ import (
 // The same record may be run several times. What a run says takes effect only
 // when the run has ended well, all at once, except [Turn.SendNow].
 type Turn struct {
-	ctx    context.Context
-	run    botmesh.Run
-	midway botmesh.Midway
-	sends  []botmesh.Send
-	arm    []botmesh.Timer
-	disarm []string
-	doing  doing
-	depth  int // of flows that call each other
-	path   []string
-	muted  bool // a script runs again: what it says was said when it ran first
+	ctx      context.Context
+	run      botmesh.Run
+	midway   botmesh.Midway
+	sends    []botmesh.Send
+	arm      []botmesh.Timer
+	disarm   []string
+	user     map[string]json.RawMessage // what changes of it
+	commands []botmesh.Command
+	doing    doing
+	depth    int // of flows that call each other
+	path     []string
+	muted    bool // a script runs again: what it says was said when it ran first
 
 	timedOut bool // a question was open for too long, and its flow went on
 }

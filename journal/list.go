@@ -156,3 +156,23 @@ func firstSince(ctx context.Context, stream jet.Stream, since time.Time) (uint64
 	})
 	return first + uint64(n), err
 }
+
+// Holds reports whether a chat's journal holds a record of an id, stored at or after a
+// time. It reads all that the chat has since then, so it is for the rare case.
+//
+// Errors: botmesh.ErrRefused if nobody could answer, or the context's.
+func (j *Journal) Holds(ctx context.Context, chat botmesh.ChatKey, id string, since time.Time) (bool, error) {
+	f := Filter{Chat: chat, Since: since, Limit: listPage}
+	for {
+		entries, err := j.List(ctx, f)
+		if err != nil || len(entries) == 0 {
+			return false, err
+		}
+		for _, e := range entries {
+			if e.Record.ID == id {
+				return true, nil
+			}
+		}
+		f.From = entries[len(entries)-1].Record.Seq + 1
+	}
+}

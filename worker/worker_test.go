@@ -3,6 +3,7 @@ package worker_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -27,6 +28,8 @@ func (s *sent) SendNow(_ context.Context, m botmesh.Send) error {
 }
 
 func (s *sent) Keep(context.Context, []byte) error { return nil }
+
+func (s *sent) User(context.Context) (map[string]json.RawMessage, error) { return nil, nil }
 
 func newWorker(t *testing.T, b *bot.Bot, log *slog.Logger) *worker.Worker {
 	t.Helper()

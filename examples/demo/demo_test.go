@@ -2,6 +2,7 @@ package demo_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -146,8 +147,9 @@ func TestSlow(t *testing.T) {
 // sends takes what is sent at once.
 type sends chan string
 
-func (s sends) SendNow(_ context.Context, m botmesh.Send) error { s <- m.Text; return nil }
-func (s sends) Keep(context.Context, []byte) error              { return nil }
+func (s sends) SendNow(_ context.Context, m botmesh.Send) error          { s <- m.Text; return nil }
+func (s sends) Keep(context.Context, []byte) error                       { return nil }
+func (s sends) User(context.Context) (map[string]json.RawMessage, error) { return nil, nil }
 
 // SPEC: T4.
 func TestSlowStopsWithItsContext(t *testing.T) {

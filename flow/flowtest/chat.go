@@ -3,7 +3,9 @@ package flowtest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -27,7 +29,9 @@ type chat struct {
 	armed   []botmesh.Timer
 	fired   botmesh.Timer // of the record that runs, if it is of a timer
 	fence   uint64
-	buttons []botmesh.Button // of the last message that had some
+	user    map[string]json.RawMessage // what is kept of the one user there is
+	told    []botmesh.Command          // to other chats, not looked at yet
+	buttons []botmesh.Button           // of the last message that had some
 }
 
 // journal makes r the chat's next record.
@@ -37,7 +41,9 @@ func (c *chat) journal(r botmesh.Record) botmesh.Record {
 	c.now = c.now.Add(time.Second)
 	r.Stored = c.now
 	r.ID = strconv.FormatUint(c.seq, 10)
-	r.User = cmp.Or(r.User, "user")
+	if r.Type != botmesh.TypeTimer {
+		r.User = cmp.Or(r.User, "user")
+	}
 	r.Chat = cmp.Or(r.Chat, botmesh.ChatKey{Provider: "test", Chat: "1"})
 	return r
 }
@@ -47,6 +53,9 @@ func (c *chat) journal(r botmesh.Record) botmesh.Record {
 func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (botmesh.Outcome, error) {
 	c.fence++
 	m.skip = len(m.sent)
+	if m.user == nil {
+		m.user = maps.Clone(c.user)
+	}
 	return c.bot.Turn(ctx, botmesh.Run{
 		Record: r, State: slices.Clone(c.state), Kept: m.kept, Try: try, Fence: c.fence, Now: r.Stored, Timer: c.fired,
 	}, m)
@@ -64,6 +73,12 @@ func (c *chat) commit(o botmesh.Outcome, m *midway) []botmesh.Send {
 			c.disarm(t.Name)
 			c.armed = append(c.armed, t)
 		}
+		c.told = append(c.told, o.Commands...)
+		if c.user == nil {
+			c.user = map[string]json.RawMessage{}
+		}
+		maps.Copy(c.user, o.User)
+		maps.DeleteFunc(c.user, func(_ string, value json.RawMessage) bool { return value == nil })
 	}
 	for _, s := range said {
 		if len(s.Buttons) > 0 {
@@ -132,7 +147,8 @@ func (c *chat) tap(label string) (botmesh.Record, error) {
 type midway struct {
 	kept []byte
 	sent []botmesh.Send
-	skip int // calls of SendNow that only repeat those of an earlier run
+	user map[string]json.RawMessage // as the first run found it
+	skip int                        // calls of SendNow that only repeat those of an earlier run
 }
 
 func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
@@ -145,6 +161,10 @@ func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
 	}
 	m.sent = append(m.sent, s)
 	return nil
+}
+
+func (m *midway) User(context.Context) (map[string]json.RawMessage, error) {
+	return maps.Clone(m.user), nil
 }
 
 func (m *midway) Keep(_ context.Context, kept []byte) error {

@@ -197,6 +197,23 @@ func (p *Player) Buttons(want ...string) *Player {
 	return p
 }
 
+// Told looks at what the bot sent in another chat since it was looked at last: exactly
+// these texts, in this order.
+func (p *Player) Told(chat botmesh.ChatKey, want ...string) *Player {
+	p.t.Helper()
+	var got []string
+	p.chat.told = slices.DeleteFunc(p.chat.told, func(c botmesh.Command) bool {
+		if c.Chat == chat {
+			got = append(got, texts(c.Sends)...)
+		}
+		return c.Chat == chat
+	})
+	if !slices.Equal(got, want) {
+		p.t.Fatalf("the bot said in %s: got %q, want %q", chat, got, want)
+	}
+	return p
+}
+
 // Silent says that everything the bot said was looked at.
 func (p *Player) Silent() *Player {
 	p.t.Helper()

@@ -13,6 +13,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -56,16 +57,19 @@ type Step struct {
 	Error string `json:"error,omitempty"`
 	// Sends are what would have been sent, in order, early ones first.
 	Sends []botmesh.Send `json:"sends,omitempty"`
+	// Commands are what would have been asked of other chats.
+	Commands []botmesh.Command `json:"commands,omitempty"`
 }
 
 // Chat is a chat that is replayed. Not safe for concurrent use.
 type Chat struct {
 	cfg     Config
 	scratch checkpoint.Checkpoint
+	users   map[string]checkpoint.User // as this chat alone left them
 }
 
 // New begins a chat with nothing remembered.
-func New(cfg Config) *Chat { return &Chat{cfg: cfg} }
+func New(cfg Config) *Chat { return &Chat{cfg: cfg, users: map[string]checkpoint.User{}} }
 
 // Checkpoint is the chat's checkpoint after the records so far.
 func (c *Chat) Checkpoint() checkpoint.Checkpoint { return c.scratch }
@@ -113,6 +117,9 @@ func (c *Chat) run(ctx context.Context, r botmesh.Record, step *Step) error {
 			step.Result = Applied
 			step.Sends = append(step.Sends, out.Sends...)
 			c.scratch.State = out.State
+			step.Commands = out.Commands
+			u := c.users[r.User]
+			c.users[r.User], _ = u.With(u.Change(r.User, r.ID, r.Stored, out.User), time.Time{})
 		}
 		return nil
 	}
@@ -125,7 +132,7 @@ func (c *Chat) try(ctx context.Context, r botmesh.Record, step *Step) (botmesh.O
 	defer cancel()
 	return c.cfg.Runner.Run(ctx, botmesh.Run{
 		Record: r, State: c.scratch.State, Kept: c.scratch.During.Kept, Try: step.Tries, Now: r.Stored,
-	}, &midway{during: c.scratch.During, step: step})
+	}, &midway{during: c.scratch.During, step: step, user: c.users[r.User]})
 }
 
 // midway keeps what a run commits before it ends.
@@ -133,11 +140,16 @@ type midway struct {
 	during *checkpoint.During
 	step   *Step
 	sent   int // by this try
+	user   checkpoint.User
 }
 
 func (m *midway) Keep(_ context.Context, kept []byte) error {
 	m.during.Kept = kept
 	return nil
+}
+
+func (m *midway) User(context.Context) (map[string]json.RawMessage, error) {
+	return m.user.Values(), nil
 }
 
 func (m *midway) SendNow(_ context.Context, s botmesh.Send) error {
