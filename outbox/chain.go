@@ -119,10 +119,10 @@ func (c *chain) learn(l link) {
 }
 
 // mayCall reports whether the platform may be called: our own entry is the last
-// one, it is not free, and its time lasts for a call and for the dead letter that
-// may come of it.
+// one, it is not free, and its time lasts for the limiter's answer, a call and the
+// dead letter that may come of it.
 func (c *chain) mayCall() bool {
-	return c.mine && !c.last.Free && c.began.atMost(c.o.now()) < c.o.cfg.Hold-2*c.o.callTimeout()
+	return c.mine && !c.last.Free && c.began.atMost(c.o.now()) < c.o.cfg.Hold-2*c.o.callTimeout()-c.o.limiterTime()
 }
 
 // mayClaim reports whether a claim may be appended at once. The writer of the last

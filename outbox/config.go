@@ -47,6 +47,10 @@ type Config struct {
 	// Defaults to leaving only the receipt.
 	Dead func(ctx context.Context, d DeadSend) error
 
+	// Limiter keeps calls within what the platforms allow. Defaults to none: then only
+	// a platform's refusals slow a chat down. All who deliver share one.
+	Limiter Limiter
+
 	// Hold is how long the ownership of a chain lasts after its last entry: what
 	// the successor of a dead replica waits. A call to the platform may take a
 	// third of it. The same on all replicas. Defaults to 15 seconds.
@@ -55,6 +59,9 @@ type Config struct {
 	// next one up to RetryMax. A platform that asks for another pause gets it.
 	// Default to one second and two minutes.
 	RetryFirst, RetryMax time.Duration
+	// Down is for how long an account whose calls fail one after the other, for
+	// several chats, is not called. Then one call tries it. Defaults to ten seconds.
+	Down time.Duration
 	// GiveUp is the age of a letter at which a part that still can not be delivered
 	// is dead. It must be well below half of the journal's retention, whose record
 	// stands for the letter until then. Defaults to 24 hours.
@@ -95,6 +102,7 @@ func (c *Config) defaults() {
 	c.Hold = cmp.Or(c.Hold, 15*time.Second)
 	c.RetryFirst = cmp.Or(c.RetryFirst, time.Second)
 	c.RetryMax = cmp.Or(c.RetryMax, 2*time.Minute)
+	c.Down = cmp.Or(c.Down, 10*time.Second)
 	c.GiveUp = cmp.Or(c.GiveUp, 24*time.Hour)
 	c.IdleChats = cmp.Or(c.IdleChats, 10_000)
 	if c.Logger == nil {
@@ -115,6 +123,7 @@ func (c *Config) validate() error {
 	wrong(c.Hold < 3*time.Millisecond, "Hold is %v, want at least 3ms", c.Hold)
 	wrong(c.RetryFirst <= 0, "RetryFirst is %v, want more than zero", c.RetryFirst)
 	wrong(c.RetryMax < c.RetryFirst, "RetryMax is %v, want at least RetryFirst, %v", c.RetryMax, c.RetryFirst)
+	wrong(c.Down <= 0, "Down is %v, want more than zero", c.Down)
 	wrong(c.GiveUp <= 0, "GiveUp is %v, want more than zero", c.GiveUp)
 	wrong(c.IdleChats <= 0, "IdleChats is %d, want more than zero", c.IdleChats)
 	seen := map[string]bool{}

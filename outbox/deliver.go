@@ -15,15 +15,20 @@ import (
 // one before is written: never more than one is outstanding, and only a delivered
 // one, so that what comes of a part is known before a later one can overtake it.
 func (d *Delivery) deliver(p part) error {
+	ctx := d.t.span.of(d, p)
+	if e, off := d.notNow(ctx, p); off {
+		d.c.owe(e)
+		return d.c.pay(d.hard)
+	}
 	if d.o.holds(d.c.chat.Provider) && p.Doubt == 0 {
 		d.c.owe(entry{Kind: kindAttempt, position: p.position, Calls: 1})
 		if err := d.c.pay(d.hard); err != nil || !d.c.mayCall() {
 			return err
 		}
 	}
+	e := d.handle(ctx, p)
 	var paying chan error
 	for {
-		e := d.handle(d.t.span.of(d, p), p)
 		if paying != nil {
 			if err := <-paying; err != nil {
 				if !errors.Is(err, errTaken) {
@@ -41,6 +46,10 @@ func (d *Delivery) deliver(p part) error {
 		paying = make(chan error, 1)
 		go func() { paying <- d.c.pay(d.hard) }()
 		p = next
+		ctx, off := d.t.span.of(d, p), false
+		if e, off = d.notNow(ctx, p); !off {
+			e = d.handle(ctx, p)
+		}
 	}
 }
 
@@ -66,6 +75,8 @@ func (d *Delivery) handle(ctx context.Context, p part) entry {
 	}
 	sent, err := d.o.call(ctx, p)
 	switch {
+	case errors.Is(err, errDown):
+		return d.later(ctx, p, kindWait, d.o.breakers[d.c.chat.Provider].pause(), err, false)
 	case err == nil:
 		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultDelivered, ProviderID: sent.MessageID})
 	case provider.IsPermanent(err):
@@ -77,6 +88,7 @@ func (d *Delivery) handle(ctx context.Context, p part) entry {
 		}
 		doubt = true
 	}
+	d.o.heed(ctx, p, err)
 	return d.putOff(ctx, p, err, doubt)
 }
 
@@ -96,19 +108,13 @@ func (d *Delivery) settled(p part, r botmesh.Receipt) entry {
 	return e
 }
 
-// putOff leaves p for a later call, by whoever has the chat then. A letter that
-// would be too old by then is dead.
+// putOff leaves p, whose call came to nothing, for a later one.
 func (d *Delivery) putOff(ctx context.Context, p part, err error, doubt bool) entry {
 	after, _ := provider.RetryAfter(err)
 	if after <= 0 {
 		after = d.o.retryAfter(p.Tries)
 	}
-	until := d.o.now().wall.Add(after)
-	if until.Sub(p.letter.At) > d.o.cfg.GiveUp {
-		return d.bury(ctx, p, fmt.Errorf("given up after %v: %w", d.o.cfg.GiveUp, err), doubt)
-	}
-	d.o.cfg.Logger.InfoContext(ctx, "part put off", "chat", d.c.chat, "part", p.of().ID, "attempt", p.Tries+1, "after", after, "err", err)
-	return entry{Kind: kindRetry, Free: true, position: p.putOff(until, doubt)}
+	return d.later(ctx, p, kindRetry, after, err, doubt)
 }
 
 // bury sets p aside and then says so: a crash in between sets it aside again. It
@@ -134,6 +140,11 @@ func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entr
 // call makes one call to the platform. Nothing but its own time ends it: a call
 // that is cut off leaves the part in doubt, as does a sender that panics.
 func (o *Outbox) call(ctx context.Context, p part) (sent provider.Sent, err error) {
+	heard, err := o.breakers[p.letter.Chat.Provider].allow(p.letter.Chat)
+	if err != nil {
+		return provider.Sent{}, err
+	}
+	defer func() { heard(err) }()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.callTimeout())
 	defer cancel()
 	ctx, done := callSpan(ctx, p)

@@ -32,6 +32,7 @@ const (
 	kindAttempt kind = "attempt" // its writer is about to call the part at the position
 	kindReceipt kind = "receipt" // a part is settled
 	kindRetry   kind = "retry"   // the part at the position was called and is put off
+	kindWait    kind = "wait"    // the part at the position was not called, and is put off
 	kindFree    kind = "free"    // its writer has nothing to call
 )
 
@@ -83,6 +84,12 @@ func (p position) putOff(until time.Time, doubt bool) position {
 	if doubt {
 		p.Doubt = max(p.Doubt, 1)
 	}
+	return p
+}
+
+// wait is the position when the next part, which was not called, may be.
+func (p position) wait(until time.Time) position {
+	p.NotBefore = until.UTC()
 	return p
 }
 

@@ -24,8 +24,10 @@ type Outbox struct {
 	stream  jet.Stream
 	epoch   string
 	senders map[string]provider.Sender
-	now     func() moment
-	random  float64 // by how much pauses vary, so that many chats do not try at once
+	// breakers are the accounts' own.
+	breakers map[string]*breaker
+	now      func() moment
+	random   float64 // by how much pauses vary, so that many chats do not try at once
 
 	nonce   string // makes the ids of this outbox's entries unique
 	entries atomic.Uint64
@@ -54,10 +56,10 @@ func Open(ctx context.Context, cfg Config) (*Outbox, error) {
 	}
 	o := &Outbox{
 		cfg: cfg, stream: cfg.Stream, epoch: epoch, now: newClock(), random: 0.2, nonce: rand.Text(),
-		senders: map[string]provider.Sender{}, inUse: map[botmesh.ChatKey]*chain{},
+		senders: map[string]provider.Sender{}, breakers: map[string]*breaker{}, inUse: map[botmesh.ChatKey]*chain{},
 	}
 	for _, s := range cfg.Senders {
-		o.senders[s.ID()] = s
+		o.senders[s.ID()], o.breakers[s.ID()] = s, o.newBreaker(s.ID())
 	}
 	o.idle, err = simplelru.NewLRU[botmesh.ChatKey, *chain](cfg.IdleChats, nil)
 	return o, err

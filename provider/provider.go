@@ -103,6 +103,7 @@ type Idempotent interface {
 type callError struct {
 	err       error
 	permanent bool
+	all       bool
 	after     time.Duration
 }
 

@@ -57,6 +57,8 @@ var (
 	InDoubt       = counter("bot.outbox.in_doubt", "Parts whose earlier call may have reached the provider.")
 	SendDuration  = seconds("bot.outbox.call.duration", "Time of one call to a provider.")
 	OutboxLatency = seconds("bot.outbox.latency", "Time from a letter's commit to the platform's answer to its last part.")
+	PutOff        = counter("bot.outbox.put_off", "Parts put off, by reason: retry (called in vain), wait (over the limits, or the account is down).")
+	Breakers      = counter("bot.outbox.breaker", "Accounts that this replica stopped calling since their calls fail (outcome open) and that came back (closed).")
 	OutboxSurplus = counter("bot.outbox.surplus", "Letters found where the checkpoint did not expect one.")
 )
 

@@ -23,6 +23,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/private"
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/internal/workerd"
+	"github.com/botmesh-go/botmesh/outbox/ratelimit"
 	"github.com/botmesh-go/botmesh/worker"
 )
 
@@ -105,6 +106,10 @@ func (d *dev) open(ctx context.Context, p program.Process) error {
 	if d.ingress, err = ingressd.New(ctx, ingressd.Config{Settings: s, Inside: d.server, Version: p.Version, Log: p.Log}); err != nil {
 		return err
 	}
+	limits, err := ratelimit.NewLocal(workerd.Limits(s))
+	if err != nil {
+		return config.Wrong(err)
+	}
 	hub := &coord.MemoryHub{}
 	for i := range devWorkers {
 		s.ReplicaID = "dev-" + strconv.Itoa(i+1)
@@ -113,7 +118,7 @@ func (d *dev) open(ctx context.Context, p program.Process) error {
 			return err
 		}
 		w, err := workerd.New(ctx, workerd.Config{
-			Settings: s, Runner: runner, Inside: d.server, Version: p.Version, Log: p.Log,
+			Settings: s, Runner: runner, Limiter: limits, Inside: d.server, Version: p.Version, Log: p.Log,
 			Coordination: inMemory{hub: hub, cfg: coord.Config{Replica: s.ReplicaID, Lease: s.Lease, TurnWait: s.TurnWait}},
 		})
 		if err != nil {

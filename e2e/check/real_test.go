@@ -70,6 +70,7 @@ func startLab(t *testing.T, workers int) *lab {
 	t.Cleanup(func() { l.log.Close() })
 	loaded, err := config.Load(config.Input{Environ: []string{
 		"BOTMESH_TELEGRAM_TOKEN=" + token, "BOTMESH_TELEGRAM_SECRET=" + secret, "BOTMESH_LISTEN=127.0.0.1:0",
+		"BOTMESH_TELEGRAM_ACCOUNT_RATE=off", "BOTMESH_TELEGRAM_CHAT_RATE=off",
 		"BOTMESH_STREAMS=trust", "BOTMESH_NATS_URL=" + natstest.Start(t), "BOTMESH_REDIS_URL=" + redistest.Start(t).URL(),
 	}})
 	l.must(err)

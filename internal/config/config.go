@@ -28,6 +28,8 @@ type Config struct {
 	Listen      string `key:"listen" default:"127.0.0.1:8080" help:"the ingress's address for webhooks"`
 	AdminListen string `key:"admin_listen" help:"private address for /healthz, /readyz, /metrics and /statusz; 127.0.0.1:9090, ingress 127.0.0.1:9091"`
 
+	SendRate Rate `key:"send_rate" help:"calls to all platforms together: 30/s, 20/m, or 30/s+5 for five at once; no limit if not set"`
+
 	AdminToken Secret `key:"admin_token" help:"who knows it may send to chats through the worker's private address, /v1; at least 16 characters; turns that on"`
 
 	Telegram         Telegram         `key:"telegram"`
@@ -53,10 +55,12 @@ type Redis struct {
 
 // Telegram is the bot's account on Telegram.
 type Telegram struct {
-	Token   Secret `key:"token" help:"bot token; workers need it to send"`
-	Secret  Secret `key:"secret" help:"secret token of the webhook; the ingress needs it to take messages"`
-	APIURL  URL    `key:"api_url" default:"https://api.telegram.org" help:"base address of Telegram's API"`
-	InDoubt string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Telegram may already have: resend it, or hold it back"`
+	Token       Secret `key:"token" help:"bot token; workers need it to send"`
+	Secret      Secret `key:"secret" help:"secret token of the webhook; the ingress needs it to take messages"`
+	APIURL      URL    `key:"api_url" default:"https://api.telegram.org" help:"base address of Telegram's API"`
+	InDoubt     string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Telegram may already have: resend it, or hold it back"`
+	AccountRate Rate   `key:"account_rate" help:"calls that Telegram allows of the account: 30/s, 20/m, 30/s+5 for five at once, or off; what it publishes if not set"`
+	ChatRate    Rate   `key:"chat_rate" help:"calls that Telegram allows to one chat, in the same form"`
 }
 
 // WhatsApp is the bot's number on the WhatsApp Cloud API.
@@ -67,6 +71,8 @@ type WhatsApp struct {
 	PhoneNumberID string `key:"phone_number_id" help:"id (not the phone number) of the number to send from; workers need it, the ingress where the app has several numbers"`
 	APIURL        URL    `key:"api_url" default:"https://graph.facebook.com/v26.0" help:"base address of the Graph API, with its version"`
 	InDoubt       string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that WhatsApp may already have: resend it, or hold it back"`
+	AccountRate   Rate   `key:"account_rate" help:"calls that WhatsApp allows of the number: 80/s, 20/m, 30/s+5 for five at once, or off; what it publishes if not set"`
+	ChatRate      Rate   `key:"chat_rate" help:"calls that WhatsApp allows to one user, in the same form"`
 }
 
 // Slack is the bot's app on Slack.
@@ -75,13 +81,17 @@ type Slack struct {
 	SigningSecret Secret `key:"signing_secret" help:"signing secret of the app; the ingress needs it to take messages"`
 	APIURL        URL    `key:"api_url" default:"https://slack.com/api" help:"base address of Slack's Web API"`
 	InDoubt       string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Slack may already have: resend it, or hold it back"`
+	AccountRate   Rate   `key:"account_rate" help:"calls that Slack allows of the app in a workspace: 300/m, 30/s+5 for five at once, or off; what it publishes if not set"`
+	ChatRate      Rate   `key:"chat_rate" help:"calls that Slack allows to one channel, in the same form"`
 }
 
 // StandardWebhooks is a backend of one's own that is a channel.
 type StandardWebhooks struct {
-	Secret     Secret `key:"secret" help:"what the backend signs with, whsec_… or whpk_…, several parted by spaces; the ingress needs it to take messages"`
-	SendSecret Secret `key:"send_secret" help:"what messages to the backend are signed with, whsec_…; workers need it, and the address, to send"`
-	APIURL     URL    `key:"api_url" help:"the backend's address, to which messages are posted"`
+	Secret      Secret `key:"secret" help:"what the backend signs with, whsec_… or whpk_…, several parted by spaces; the ingress needs it to take messages"`
+	SendSecret  Secret `key:"send_secret" help:"what messages to the backend are signed with, whsec_…; workers need it, and the address, to send"`
+	APIURL      URL    `key:"api_url" help:"the backend's address, to which messages are posted"`
+	AccountRate Rate   `key:"account_rate" help:"calls that the backend allows: 30/s, 20/m, 30/s+5 for five at once; no limit if not set"`
+	ChatRate    Rate   `key:"chat_rate" help:"calls that the backend allows to one conversation, in the same form"`
 }
 
 // Webchat is the web page that the ingress serves at /. It is on where Secret is set.

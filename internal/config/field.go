@@ -75,6 +75,12 @@ func (f field) set(text string) error {
 			return fmt.Errorf("must be a number with a unit, such as %s", f.fallback)
 		}
 		*p = d
+	case *Rate:
+		r, err := parseRate(text)
+		if err != nil {
+			return err
+		}
+		*p = r
 	default:
 		panic("config: no parser for the type of " + f.key)
 	}

@@ -98,7 +98,8 @@ func ownBackend(t *testing.T) (platform, []string) {
 // SPEC: J1 J2 O2 X1
 func TestEveryPlatform(t *testing.T) {
 	t.Parallel()
-	env := []string{"BOTMESH_NATS_URL=" + natstest.Start(t), "BOTMESH_REDIS_URL=" + redistest.Start(t).URL(), "BOTMESH_TELEGRAM_API_URL=http://127.0.0.1:1"}
+	env := []string{"BOTMESH_NATS_URL=" + natstest.Start(t), "BOTMESH_REDIS_URL=" + redistest.Start(t).URL(), "BOTMESH_TELEGRAM_API_URL=http://127.0.0.1:1",
+		"BOTMESH_WHATSAPP_CHAT_RATE=off", "BOTMESH_SLACK_CHAT_RATE=off"} // a pretended user types fast
 	var all []platform
 	for _, start := range []func(*testing.T) (platform, []string){whatsApp, slackApp, ownBackend} {
 		p, more := start(t)

@@ -61,6 +61,9 @@ type Config struct {
 	Runner dispatcher.Runner
 	// Coordination defaults to Redis, by the settings.
 	Coordination Coordination
+	// Limiter keeps calls within the platforms' limits. Defaults to one for all
+	// workers of the same Redis, or for this worker without one.
+	Limiter outbox.Limiter
 	// Inside connects to a NATS server in this process; nil goes by the settings.
 	Inside nats.InProcessConnProvider
 	// Seams are for tests.
@@ -98,6 +101,11 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if w.cfg.Coordination == nil {
 		if w.cfg.Coordination, err = dialRedis(ctx, cfg.Settings, cfg.Log); err != nil {
 			return nil, config.Wrong(err)
+		}
+	}
+	if w.cfg.Limiter == nil {
+		if w.cfg.Limiter, err = newLimiter(cfg.Settings, w.cfg.Coordination, cfg.Log); err != nil {
+			return nil, config.Wrong(errors.Join(err, w.cfg.Coordination.Close()))
 		}
 	}
 	if w.conn, err = engine.Dial(ctx, cfg.Settings, "botmesh-worker "+cfg.Settings.ReplicaID, cfg.Inside, cfg.Log); err != nil {
@@ -186,6 +194,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*disp
 		Senders:     w.senders.all,
 		InDoubt:     w.senders.inDoubt,
 		Dead:        setAside(j),
+		Limiter:     w.cfg.Limiter,
 		Hold:        s.Lease,
 		GiveUp:      min(24*time.Hour, s.Retention/4),
 		Logger:      log,

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
@@ -39,7 +40,27 @@ type Sender struct {
 	client  *httpcall.Client
 }
 
-var _ provider.Sender = (*Sender)(nil)
+var (
+	_ provider.Sender  = (*Sender)(nil)
+	_ provider.Limited = (*Sender)(nil)
+)
+
+// What Slack allows of chat.postMessage: one message a second in a channel but for
+// short bursts, and several hundred a minute in a workspace
+// (https://docs.slack.dev/apis/web-api/rate-limits).
+var (
+	accountRate = provider.Rate{Every: time.Minute / 300, Burst: 10}
+	channelRate = provider.Rate{Every: time.Second, Burst: 5}
+)
+
+// Limits implements [provider.Limited].
+func (s *Sender) Limits(chat botmesh.ChatKey) provider.Limits {
+	l := provider.Limits{Chat: channelRate, Account: accountRate}
+	if to, err := parseAddress(chat.Chat); err == nil {
+		l.Address = to.channel // all threads of it are one
+	}
+	return l
+}
 
 // NewSender makes a Sender. The error names everything that is wrong with cfg,
 // without the token.
@@ -147,7 +168,7 @@ func outcome(got httpcall.Answer) (provider.Sent, error) {
 	}
 	err = fmt.Errorf("slack: %d %s, not from the Web API", got.Status, http.StatusText(got.Status))
 	if got.Status >= 300 && got.Status < 500 {
-		err = provider.Retry(fmt.Errorf("%w: the API address is wrong", err), httpcall.AccountDelay)
+		err = provider.RetryAll(fmt.Errorf("%w: the API address is wrong", err), httpcall.AccountDelay)
 	}
 	return provider.Sent{}, err // in doubt: a success that says nothing, or a call that was lost track of
 }
@@ -163,7 +184,7 @@ func refusal(code string, got httpcall.Answer) error {
 	case "invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive", "missing_scope",
 		"no_permission", "not_allowed_token_type", "access_denied", "ekm_access_denied", "org_login_required",
 		"team_access_not_granted", "two_factor_setup_required", "team_added_to_org", "accesslimited", "method_deprecated":
-		return provider.Retry(fmt.Errorf("%w: the app can not send until that is put right", err), httpcall.AccountDelay)
+		return provider.RetryAll(fmt.Errorf("%w: the app can not send until that is put right", err), httpcall.AccountDelay)
 	}
 	return provider.Permanent(err)
 }

@@ -161,11 +161,11 @@ func refusal(got httpcall.Answer) error {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return provider.Retry(err, got.RetryAfter())
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed:
-		return provider.Retry(fmt.Errorf("%w: the address or the secret is wrong", err), httpcall.AccountDelay)
+		return provider.RetryAll(fmt.Errorf("%w: the address or the secret is wrong", err), httpcall.AccountDelay)
 	}
 	switch {
 	case got.Status < 400:
-		return provider.Retry(fmt.Errorf("%w: the address is wrong", err), httpcall.AccountDelay)
+		return provider.RetryAll(fmt.Errorf("%w: the address is wrong", err), httpcall.AccountDelay)
 	case got.Status < 500:
 		return provider.Permanent(err)
 	}

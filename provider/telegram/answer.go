@@ -56,7 +56,7 @@ func (a answer) outcome() (provider.Sent, error) {
 	case a.Code == http.StatusTooManyRequests:
 		err = provider.Retry(err, a.delay)
 	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound, a.foreign:
-		err = provider.Retry(fmt.Errorf("%w: the token or the API address is wrong", err), httpcall.AccountDelay)
+		err = provider.RetryAll(fmt.Errorf("%w: the token or the API address is wrong", err), httpcall.AccountDelay)
 	case a.Code == http.StatusConflict:
 		err = provider.Retry(err, 0)
 	default:

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
@@ -44,7 +46,32 @@ type Sender struct {
 	client *httpcall.Client
 }
 
-var _ provider.Sender = (*Sender)(nil)
+var (
+	_ provider.Sender  = (*Sender)(nil)
+	_ provider.Limited = (*Sender)(nil)
+)
+
+// What Telegram asks of bots: no more than 30 messages a second, one a second in a
+// chat but for short bursts, and 20 a minute in a group
+// (https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this).
+// A burst and the rate together stay within that.
+var (
+	accountRate = provider.Rate{Every: time.Second / 25, Burst: 5}
+	chatRate    = provider.Rate{Every: time.Second, Burst: 5}
+	groupRate   = provider.Rate{Every: 4 * time.Second, Burst: 5}
+)
+
+// Limits implements [provider.Limited].
+func (s *Sender) Limits(chat botmesh.ChatKey) provider.Limits {
+	l := provider.Limits{Chat: chatRate, Account: accountRate}
+	if to, err := parseAddress(chat.Chat); err == nil {
+		l.Address = strconv.FormatInt(to.chat, 10) // all topics of a group are one chat
+		if to.chat < 0 {
+			l.Chat = groupRate
+		}
+	}
+	return l
+}
 
 // NewSender makes a Sender. The error names everything that is wrong with cfg,
 // without the token.

@@ -43,7 +43,7 @@ func outcome(got httpcall.Answer) (provider.Sent, error) {
 	case got.Status == http.StatusTooManyRequests:
 		err = provider.Retry(err, got.RetryAfter())
 	case got.Status >= 300 && got.Status < 500:
-		err = provider.Retry(fmt.Errorf("%w: the API address is wrong", err), httpcall.AccountDelay)
+		err = provider.RetryAll(fmt.Errorf("%w: the API address is wrong", err), httpcall.AccountDelay)
 	}
 	return provider.Sent{}, err // in doubt: a success that says nothing, or a call that was lost track of
 }
@@ -56,16 +56,17 @@ func refusal(got httpcall.Answer, code int, message string) error {
 	case 131056: // too many messages to this user
 		return provider.Retry(err, pairDelay)
 	case 4, 80007: // the app or the account called too often
-		return provider.Retry(err, max(regain(got.Header.Get(usageHeader)), got.RetryAfter()))
-	case 130429, // the number sends too fast
-		2, 131000, 131016, 131057: // out of order, by its own word
+		return provider.RetryAll(err, max(regain(got.Header.Get(usageHeader)), got.RetryAfter()))
+	case 130429: // the number sends too fast
+		return provider.RetryAll(err, got.RetryAfter())
+	case 2, 131000, 131016, 131057: // out of order, by its own word
 		return provider.Retry(err, got.RetryAfter())
 	case 0, 3, 10, 190, 368, 130497, 131031, 131042, 131045, 131048: // token, rights, payment, spam: of the account
-		return provider.Retry(fmt.Errorf("%w: the account can not send until that is put right", err), httpcall.AccountDelay)
+		return provider.RetryAll(fmt.Errorf("%w: the account can not send until that is put right", err), httpcall.AccountDelay)
 	}
 	switch {
 	case code >= 200 && code < 300, got.Status == http.StatusUnauthorized: // rights
-		return provider.Retry(fmt.Errorf("%w: the account can not send until that is put right", err), httpcall.AccountDelay)
+		return provider.RetryAll(fmt.Errorf("%w: the account can not send until that is put right", err), httpcall.AccountDelay)
 	case got.Status >= 500:
 		return err
 	}

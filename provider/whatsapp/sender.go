@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
@@ -51,7 +52,24 @@ type Sender struct {
 	client                  *httpcall.Client
 }
 
-var _ provider.Sender = (*Sender)(nil)
+var (
+	_ provider.Sender  = (*Sender)(nil)
+	_ provider.Limited = (*Sender)(nil)
+)
+
+// What WhatsApp allows: 80 messages a second of a number, one in six seconds to one
+// user, of which 45 may come at once and are paid back
+// (https://developers.facebook.com/docs/whatsapp/cloud-api/overview#throughput and
+// #pair-rate-limits). A burst and the rate together stay within that.
+var (
+	accountRate = provider.Rate{Every: time.Second / 70, Burst: 10}
+	pairRate    = provider.Rate{Every: pairDelay, Burst: 45}
+)
+
+// Limits implements [provider.Limited]. Several numbers share what one is allowed.
+func (s *Sender) Limits(botmesh.ChatKey) provider.Limits {
+	return provider.Limits{Chat: pairRate, Account: accountRate}
+}
 
 // NewSender makes a Sender. The error names everything that is wrong with cfg,
 // without the token.
