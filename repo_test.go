@@ -67,7 +67,8 @@ var house = map[string][]string{
 	// Who joins them: the dispatcher knows no bot, the ingress no worker.
 	"dispatcher": {"journal", "coord", "checkpoint", "outbox"},
 	"ingress":    {"provider", "journal", "coord", "outbox"},
-	"worker":     {"bot", "flow", "dispatcher", "internal/config", "internal/program", "internal/workerd"},
+	"worker": {"bot", "checkpoint/natsstore", "coord", "dispatcher", "flow", "ingress", "internal/config", "internal/jet", "internal/program",
+		"internal/workerd", "journal", "outbox", "provider"},
 
 	"admin": {"journal"},
 
@@ -108,7 +109,7 @@ var engines = []struct {
 	{"go.opentelemetry.io/otel/sdk", "the SDK is the programs' choice; a room uses the API",
 		[]string{"telemetry/export"}},
 	{"net/http", "these decide, and talk to nobody",
-		[]string{"provider/...", "ingress", "admin", "internal/private", "internal/ingressd", "internal/workerd", "telemetry/export", "cmd/...", "e2e/...", "bench/...", "provider"}},
+		[]string{"provider/...", "ingress", "admin", "internal/private", "internal/ingressd", "internal/workerd", "telemetry/export", "worker", "cmd/...", "e2e/...", "bench/...", "provider"}},
 	{"github.com/cenkalti/backoff/v5", "version 4 is the one in use; two would drift apart", nil},
 }
 

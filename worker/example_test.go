@@ -6,8 +6,51 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/worker"
 )
+
+// terminal is a platform of one chat: it prints.
+type terminal struct{ said chan struct{} }
+
+func (terminal) ID() string                          { return "terminal" }
+func (terminal) Split(s botmesh.Send) []botmesh.Send { return []botmesh.Send{s} }
+
+func (t terminal) Call(_ context.Context, c provider.Call) (provider.Sent, error) {
+	fmt.Println(c.Send.Text)
+	t.said <- struct{}{}
+	return provider.Sent{}, nil
+}
+
+// A whole bot in one process, with no server.
+func ExampleLocal() {
+	b := bot.New().Fallback(func(c *bot.Context) error {
+		c.Sayf("you said: %s", c.Text())
+		return nil
+	})
+	t := terminal{said: make(chan struct{})}
+	l, err := worker.NewLocal(worker.LocalConfig{Bot: b, Senders: []provider.Sender{t}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- l.Run(ctx) }()
+
+	err = l.Receive(ctx, botmesh.Record{
+		Type: botmesh.TypeMessage, ID: "1", Chat: botmesh.ChatKey{Provider: "terminal", Chat: "me"},
+		Message: botmesh.Message{Text: "hello"},
+	})
+	fmt.Println(err)
+	<-t.said
+	stop()
+	fmt.Println(<-done)
+	// Unordered output:
+	// you said: hello
+	// <nil>
+	// <nil>
+}
 
 func ExampleNew() {
 	b := bot.New().Fallback(func(c *bot.Context) error {
