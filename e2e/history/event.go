@@ -28,7 +28,7 @@ type Kind string
 const (
 	Started Kind = "started" // the process began; Target is its program
 	Stall   Kind = "stall"   // it stood still for Took, ended now
-	Point   Kind = "point"   // the crash point ID fired; Outcome is kill or stop
+	Point   Kind = "point"   // the crash point ID fired, for the chat Target; Outcome is kill or stop
 
 	Take    Kind = "take"    // a turn was asked for: Place, Floor; granted: Fence, Previous, Released
 	Release Kind = "release" // a turn was given up: Fence, Passed

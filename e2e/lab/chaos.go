@@ -165,20 +165,12 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 		return check.Evidence{}, check.Verdict{}, err
 	}
 	defer c.phases.next("judging")
-	want := check.Want{
-		Webhooks: int(plan.Load.Rate * plan.Length.Seconds() / 2), Duplicates: 10,
+	return s.judge(ctx, check.Evidence{IdleWithin: c.rest, Usage: usage, Want: check.Want{
+		Webhooks: int(plan.Load.Rate * plan.Length.Seconds() / 4), Duplicates: 10,
 		Orders: 10, OrdersAgain: 5, Timers: 10, Disarmed: 3,
-		Unknowns: 1, TakeOvers: 2, Repeats: 1,
-	}
-	if plan.Length >= longRun {
-		want.Conflicts = 1
-	}
-	return s.judge(ctx, check.Evidence{IdleWithin: c.rest, Usage: usage, Want: want})
+		Conflicts: 1, Unknowns: 1, TakeOvers: 2, Repeats: 1,
+	}})
 }
-
-// longRun is how long a run is in which a commit must have been refused: most of those
-// who lost a turn know it before they write, so that a short one may see none.
-const longRun = 3 * time.Minute
 
 // phases are how long the parts of a run took.
 type phases struct {

@@ -119,7 +119,7 @@ func notable(e history.Event) bool {
 	case history.Webhook:
 		return e.Phase == history.Ended
 	case history.Commit:
-		return e.Outcome == history.Conflict || e.Outcome == history.Unknown
+		return e.Phase == history.Ended
 	}
 	return e.Outcome == history.Unknown
 }

@@ -33,6 +33,8 @@ func init() { // the injectors look into the table, too
 		{name: "freeze worker 1.5", track: onProcesses, leases: 1.5, inject: freezeWorker},
 		{name: "freeze worker 3", track: onProcesses, leases: 3, inject: freezeWorker},
 		{name: "freeze ingress 1.5", track: onProcesses, leases: 1.5, inject: freezeIngress},
+		{name: "worker drained", track: onProcesses, inject: drainWorker},
+		{name: "commit of a loser", track: onProcesses, inject: loseCommit},
 
 		{name: "redis killed, back empty", track: onRedis, length: time.Second, inject: restartRedis},
 		{name: "redis paused", track: onRedis, leases: 1.2, inject: pauseRedis},

@@ -71,12 +71,12 @@ func (p *Probe) Seams() workerd.Seams {
 	return workerd.Seams{Stream: p.Stream, Coordinator: p.Coordinator, Sender: p.Sender}
 }
 
-// at is called at each crash point.
-func (p *Probe) at(point string) {
+// at is called at each crash point, for a chat.
+func (p *Probe) at(point, chat string) {
 	if point != p.crash.point || p.hits.Add(1) != p.crash.hit {
 		return
 	}
-	p.log.Note(history.Event{Kind: history.Point, ID: point, Outcome: history.Outcome(p.crash.action)})
+	p.log.Note(history.Event{Kind: history.Point, ID: point, Target: chat, Outcome: history.Outcome(p.crash.action)})
 	p.die(p.crash.action)
 }
 

@@ -201,8 +201,8 @@ func TestEveryPointFires(t *testing.T) {
 				t.Fatal(err)
 			}
 			fired := slices.DeleteFunc(events, func(e history.Event) bool { return e.Kind != history.Point || e.Process == "first" })
-			if len(fired) != 1 || fired[0].ID != point.Name || fired[0].Outcome != "kill" {
-				t.Errorf("got %+v in the history, want %s once", fired, point.Name)
+			if len(fired) != 1 || fired[0].ID != point.Name || fired[0].Target != chat.Key() || fired[0].Outcome != "kill" {
+				t.Errorf("got %+v in the history, want %s once, for %s", fired, point.Name, chat.Key())
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func (s *stream) Publish(ctx context.Context, m jet.Publish) (jet.Ack, error) {
 	if e.Kind == "" {
 		return s.Stream.Publish(ctx, m)
 	}
-	s.p.at(point + before)
+	s.p.at(point+before, e.Chat)
 	call := s.p.log.Begin(e)
 	ack, err := s.Stream.Publish(ctx, m)
 	done := ended(e, err)
@@ -31,7 +31,7 @@ func (s *stream) Publish(ctx context.Context, m jet.Publish) (jet.Ack, error) {
 	s.p.log.End(call, done)
 	if err == nil {
 		s.p.wrote(e, m)
-		s.p.at(point + after)
+		s.p.at(point+after, e.Chat)
 	}
 	return ack, err
 }
@@ -42,14 +42,14 @@ func (s *stream) Purge(ctx context.Context, subject string) error {
 	if key == "" {
 		return s.Stream.Purge(ctx, subject)
 	}
-	s.p.at("disarm" + before)
 	e := history.Event{Kind: history.Disarm}
 	e.Chat, e.ID = endOf(key)
+	s.p.at("disarm"+before, e.Chat)
 	call := s.p.log.Begin(e)
 	err := s.Stream.Purge(ctx, subject)
 	s.p.log.End(call, ended(e, err))
 	if err == nil {
-		s.p.at("disarm" + after)
+		s.p.at("disarm"+after, e.Chat)
 	}
 	return err
 }
@@ -68,7 +68,7 @@ func (s *stream) Last(ctx context.Context, subject string) (jet.Stored, error) {
 	s.p.log.End(call, done)
 	if done.Outcome == history.Done || done.Outcome == history.NotFound {
 		s.p.learn(key, m.Data)
-		s.p.at("load" + after)
+		s.p.at("load"+after, key)
 	}
 	return m, err
 }
@@ -86,7 +86,7 @@ func (s *stream) Range(ctx context.Context, subject string, from uint64, limit i
 	done.Count = len(found)
 	s.p.log.End(call, done)
 	if err == nil {
-		s.p.at("read" + after)
+		s.p.at("read"+after, key)
 	}
 	return found, err
 }
@@ -108,7 +108,7 @@ type consumer struct {
 // Pull notes the acknowledgements of what comes.
 func (c *consumer) Pull(ctx context.Context, limit int, wait time.Duration, each func(jet.Delivery)) error {
 	return c.Consumer.Pull(ctx, limit, wait, func(d jet.Delivery) {
-		c.p.at("nudge" + after)
+		c.p.at("nudge"+after, chatOf(d.Subject, records))
 		each(c.p.delivery(d))
 	})
 }
@@ -116,12 +116,12 @@ func (c *consumer) Pull(ctx context.Context, limit int, wait time.Duration, each
 func (p *Probe) delivery(d jet.Delivery) jet.Delivery {
 	ack, nak, key := d.Ack, d.Nak, chatOf(d.Subject, records)
 	d.Ack = func() error {
-		p.at("ack" + before)
+		p.at("ack"+before, key)
 		e := history.Event{Kind: history.Ack, Chat: key, Seq: d.Seq}
 		call := p.log.Begin(e)
 		err := ack()
 		p.log.End(call, ended(e, err))
-		p.at("ack" + after)
+		p.at("ack"+after, key)
 		return err
 	}
 	d.Nak = func(after time.Duration) error {

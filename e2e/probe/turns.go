@@ -20,7 +20,7 @@ type coordinator struct {
 
 // Take notes a turn that was asked for, and how it came.
 func (c *coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, error) {
-	c.p.at("take" + before)
+	c.p.at("take"+before, r.Key)
 	e := history.Event{Kind: history.Take, Chat: r.Key, By: c.Incarnation(), Place: r.Place, Floor: r.Floor}
 	call := c.p.log.Begin(e)
 	t, err := c.Coordinator.Take(ctx, r)
@@ -39,7 +39,7 @@ func (c *coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, er
 	if err != nil {
 		return nil, err
 	}
-	c.p.at("take" + after)
+	c.p.at("take"+after, r.Key)
 	context.AfterFunc(t.Context(), func() { c.p.over(t) })
 	return &turn{t, c.p}, nil
 }
@@ -59,12 +59,12 @@ type turn struct {
 
 // Release notes that a turn is given up, and how that went.
 func (t *turn) Release(ctx context.Context, passed uint64) error {
-	t.p.at("release" + before)
+	t.p.at("release"+before, t.Key())
 	e := history.Event{Kind: history.Release, Chat: t.Key(), Fence: t.Fence(), Passed: passed}
 	call := t.p.log.Begin(e)
 	err := t.Turn.Release(ctx, passed)
 	t.p.log.End(call, ended(e, err))
-	t.p.at("release" + after)
+	t.p.at("release"+after, t.Key())
 	return err
 }
 
@@ -78,7 +78,7 @@ type sender struct {
 
 // Call notes a call to the platform, and what it said.
 func (s *sender) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
-	s.p.at("call" + before)
+	s.p.at("call"+before, c.Chat.Key())
 	e := history.Event{Kind: history.Call, Chat: c.Chat.Key(), Part: c.Part, Text: history.Digest(c.Send.Text)}
 	call := s.p.log.Begin(e)
 	sent, err := s.Sender.Call(ctx, c)
@@ -87,7 +87,7 @@ func (s *sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 		done.Outcome, done.Error = refusal(err), brief(err)
 	}
 	s.p.log.End(call, done)
-	s.p.at("call" + after)
+	s.p.at("call"+after, c.Chat.Key())
 	return sent, err
 }
 
