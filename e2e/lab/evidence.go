@@ -24,8 +24,10 @@ const gatherTime = 10 * time.Minute
 // scene's directory, where it is judged, and can be again.
 func (s *scene) gather(ctx context.Context, e check.Evidence) error {
 	e.Bot, e.Lease, e.Single = s.cfg.bot, s.cfg.lease, len(s.cfg.engines.Nodes) == 1
+	left, err := s.waiting(ctx)
+	e.Armed, e.Waiting, e.Unacked = left.armed, left.pending, left.unacked
 	e.Taken = time.Now()
-	var errs []error
+	errs := []error{err}
 	for _, stream := range streamsOf(e.Bot) {
 		gone, err := check.Save(ctx, s.conn.Stream(stream), dumpFile(s.cfg.dir, stream))
 		switch {
@@ -37,9 +39,6 @@ func (s *scene) gather(ctx context.Context, e check.Evidence) error {
 			errs = append(errs, fmt.Errorf("%s forgets nothing, and message %d is missing", stream, gone[0]))
 		}
 	}
-	left, err := s.waiting(ctx)
-	e.Armed, e.Waiting, e.Unacked = left.armed, left.pending, left.unacked
-	errs = append(errs, err)
 	e.Redis, err = s.redisKeys(ctx)
 	errs = append(errs, err, keep(s.cfg.dir, e))
 	if err := errors.Join(errs...); err != nil {

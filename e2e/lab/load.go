@@ -14,7 +14,9 @@ import (
 )
 
 // Load is what users do in a run. Every chat is one user with a sequence of messages
-// that the seed decides; when each is posted does not depend on answers.
+// that the seed decides; when each is posted does not depend on answers, but all slow
+// down when the bot is far behind: a run is judged by what it does to the work that
+// there is, and a backlog without bound has no end to be seen.
 type Load struct {
 	Seed  uint64  `json:"seed"`
 	Chats int     `json:"chats"`
@@ -31,6 +33,9 @@ const (
 	late    = 3
 	// duplicateWindow is how long the journal knows an id in the runs here.
 	duplicateWindow = 2 * time.Second
+	// farBehind is how much the bot may have still to do before the users slow down:
+	// they pause twice as long at twice as much, and so on.
+	farBehind = 150
 	// postTimeout is how long the platform waits for an answer.
 	postTimeout = 3 * time.Second
 )
@@ -39,7 +44,8 @@ const (
 type users struct {
 	*scene
 	load    Load
-	twice   atomic.Bool // every post is doubled
+	twice   atomic.Bool   // every post is doubled
+	behind  atomic.Uint64 // what the bot has still to do
 	posting sync.WaitGroup
 	failure atomic.Pointer[error]
 }
@@ -47,6 +53,9 @@ type users struct {
 // run has all users talk until until ends, and waits for what they still post. ctx
 // ends it all.
 func (u *users) run(ctx, until context.Context) error {
+	watching, stop := context.WithCancel(until)
+	defer stop()
+	u.posting.Go(func() { u.watchBacklog(watching) })
 	var sum float64
 	for i := range u.load.Chats {
 		sum += weight(i)
@@ -57,11 +66,21 @@ func (u *users) run(ctx, until context.Context) error {
 		talking.Go(func() { u.talk(ctx, until, int64(i+1), rate) })
 	}
 	talking.Wait()
+	stop()
 	u.posting.Wait()
 	if err := u.failure.Load(); err != nil {
 		return *err
 	}
 	return nil
+}
+
+// watchBacklog keeps behind true, as far as the servers answer.
+func (u *users) watchBacklog(ctx context.Context) {
+	for wait(ctx, time.Second) {
+		if left, err := u.waiting(ctx); err == nil {
+			u.behind.Store(left.all())
+		}
+	}
 }
 
 func weight(chat int) float64 {
@@ -80,7 +99,7 @@ func (u *users) talk(ctx, until context.Context, chat int64, rate float64) {
 		if n == 0 {
 			pause /= 4
 		}
-		if !wait(until, pause) {
+		if !wait(until, pause*time.Duration(1+u.behind.Load()/farBehind)) {
 			return
 		}
 		u.do(ctx, chat, n, act)
