@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/botmesh-go/botmesh/e2e/probe"
 )
 
 const guaranteesFile = "docs/guarantees.md"
@@ -104,7 +106,8 @@ func TestWhatTheGuaranteesNameIsThere(t *testing.T) {
 	for _, r := range rooms(t) {
 		names = append(names, r.name())
 	}
-	named, room := 0, ""
+	faults := labFaults(t)
+	named, played, room := 0, 0, ""
 	for n, line := range strings.Split(guarantees(t), "\n") {
 		if line == "" || strings.HasPrefix(line, "|") {
 			room = "" // a room is named once in a paragraph or a row
@@ -119,10 +122,62 @@ func TestWhatTheGuaranteesNameIsThere(t *testing.T) {
 				if !slices.Contains(tests[word], room) {
 					t.Errorf("%s:%d names %s of %q, which is in %q", guaranteesFile, n+1, word, room, tests[word])
 				}
+			case room == labRoom:
+				played++
+				if !faults(word) {
+					t.Errorf("%s:%d names the fault %q, which the lab does not do", guaranteesFile, n+1, word)
+				}
 			}
 		}
 	}
-	if named < 20 {
-		t.Errorf("got %d tests named in %s: this test looks for the wrong thing", named, guaranteesFile)
+	if named < 20 || played < 20 {
+		t.Errorf("got %d tests and %d faults named in %s: this test looks for the wrong thing", named, played, guaranteesFile)
+	}
+}
+
+// labRoom is the room whose faults stand behind its name.
+const labRoom = "e2e/lab"
+
+// labFaults knows what the lab does: the kinds of its table, its part poison, and its
+// crash points, all or those that begin with a word.
+func labFaults(t *testing.T) func(name string) bool {
+	t.Helper()
+	kinds := map[string]bool{"poison": true, "crash": true}
+	for _, s := range sources(t) {
+		if s.room != labRoom || s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			pair, ok := n.(*ast.KeyValueExpr)
+			if !ok {
+				return true
+			}
+			key, _ := pair.Key.(*ast.Ident)
+			value, _ := pair.Value.(*ast.BasicLit)
+			if key != nil && value != nil && key.Name == "name" {
+				kinds[strings.Trim(value.Value, `"`)] = true
+			}
+			return true
+		})
+	}
+	return func(name string) bool {
+		point, ok := strings.CutPrefix(name, "crash=")
+		if !ok {
+			return kinds[name]
+		}
+		return slices.ContainsFunc(probe.Points(), func(p probe.CrashPoint) bool { return strings.HasPrefix(p.Name, point) })
+	}
+}
+
+func TestTheLabsFaultsAreKnown(t *testing.T) {
+	t.Parallel()
+	faults := labFaults(t)
+	for name, want := range map[string]bool{
+		"kill worker": true, "crash": true, "crash=commit": true, "poison": true,
+		"kill nobody": false, "crash=nothing": false, "commit": false,
+	} {
+		if got := faults(name); got != want {
+			t.Errorf("%s: got %t, want %t", name, got, want)
+		}
 	}
 }
