@@ -58,9 +58,24 @@ type Record struct {
 	Message Message `json:"message"`
 	// Sends are what a TypeCommand record asks to be sent in this chat.
 	Sends []Send `json:"sends,omitempty"`
+	// Failed is the part that a TypeEvent record of our own tells of: the platform will
+	// never take it. Nil for all that comes from outside.
+	Failed *Failure `json:"failed,omitempty"`
 	// Raw is what the platform sent for this event, as it was, for handlers that
 	// need more than Message. It may be nil.
 	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// Failure is a part of a send that the platform will never take, or that could not be
+// delivered before it was too old. It is a dead letter too.
+type Failure struct {
+	Part  string `json:"part"` // its id
+	Send  Send   `json:"send"`
+	Tries int    `json:"tries"` // calls that were made
+	// InDoubt says that one of the calls may have been taken all the same.
+	InDoubt bool `json:"in_doubt,omitempty"`
+	// Error is the platform's answer.
+	Error string `json:"error"`
 }
 
 // Message is what a record says, in words that do not depend on the platform.

@@ -30,6 +30,7 @@ type Bot struct {
 	flows    map[string]flow.Definition
 	words    map[string]flow.Definition // triggers that are no commands, in lower case
 	timers   map[string]Handler         // by the kind of a timer
+	events   events
 	fallback Handler
 	texts    Texts
 	faults   []error

@@ -22,7 +22,9 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	case botmesh.TypeCommand: // said from outside, in its place; what the chat waits for it still waits for
 		return botmesh.Outcome{State: run.State, Sends: run.Record.Sends, Ignored: len(run.Record.Sends) == 0}, nil
 	default:
-		return botmesh.Outcome{Ignored: true}, nil
+		if b.events.handler(run) == nil {
+			return botmesh.Outcome{Ignored: true}, nil
+		}
 	}
 	chat, err := flow.DecodeChat(run.State)
 	if err != nil {
@@ -31,7 +33,7 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat}
 	before := chat.Position
 	var usage usageError
-	switch err := t.route(); {
+	switch err := t.route(b.events.handler(run)); {
 	case errors.Is(err, errIgnored):
 		return botmesh.Outcome{Ignored: true}, nil
 	case errors.As(err, &usage):
@@ -65,7 +67,10 @@ type turn struct {
 	chat flow.Chat
 }
 
-func (t *turn) route() error {
+func (t *turn) route(event Handler) error {
+	if event != nil {
+		return t.handle(event, "")
+	}
 	if t.Record().Type == botmesh.TypeTimer {
 		return t.fired()
 	}

@@ -50,10 +50,11 @@ type Entry struct {
 // body is the part of a record that is not headers. Fields are only ever added; a
 // build that must not be read by older ones raises the version.
 type body struct {
-	Version int             `json:"v"`
-	Message botmesh.Message `json:"message"`
-	Sends   []botmesh.Send  `json:"sends,omitempty"`
-	Raw     json.RawMessage `json:"raw,omitempty"`
+	Version int              `json:"v"`
+	Message botmesh.Message  `json:"message"`
+	Sends   []botmesh.Send   `json:"sends,omitempty"`
+	Failed  *botmesh.Failure `json:"failed,omitempty"`
+	Raw     json.RawMessage  `json:"raw,omitempty"`
 }
 
 // encode writes a record as a message of its chat's subject.
@@ -122,7 +123,7 @@ func encodeBody(r botmesh.Record) ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for {
-		if err := enc.Encode(body{Version: Version, Message: r.Message, Sends: r.Sends, Raw: raw}); err != nil {
+		if err := enc.Encode(body{Version: Version, Message: r.Message, Sends: r.Sends, Failed: r.Failed, Raw: raw}); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		if b.Len() <= MaxBody {
@@ -196,6 +197,6 @@ func readBody(r *botmesh.Record, data []byte) error {
 	case b.Version < 1:
 		return errors.New("body: no version")
 	}
-	r.Message, r.Sends, r.Raw = b.Message, b.Sends, b.Raw
+	r.Message, r.Sends, r.Failed, r.Raw = b.Message, b.Sends, b.Failed, b.Raw
 	return nil
 }

@@ -220,15 +220,6 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*disp
 	})
 }
 
-// setAside puts a part that a platform will never take among the dead letters.
-func setAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
-	return func(ctx context.Context, d outbox.DeadSend) error {
-		return j.SetAsidePart(ctx, journal.DeadPart{
-			Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error, Trace: d.Trace,
-		})
-	}
-}
-
 // leave gives back what turns are left, so that others need not wait for a lease
 // to run out.
 func (w *Worker) leave(ctx context.Context, c coord.Coordinator) {

@@ -1,0 +1,77 @@
+package bot
+
+import (
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// events are the handlers of what is no message, and of messages that come too late.
+type events struct {
+	of         map[botmesh.RecordType]Handler
+	sendFailed Handler
+	stale      Handler
+	age        time.Duration
+}
+
+// On handles records of a type that a user does not wait for an answer to: an edit, a
+// deletion, a reaction, a membership (somebody joined, left, or blocked the bot) or an
+// event, what the platform knows and Botmesh has no word for. c.Record() has it. What
+// is open stays open, and an edited message is never run as if it were a new one.
+// Without a handler such a record has no effect.
+func (b *Bot) On(kind botmesh.RecordType, handler Handler) *Bot {
+	switch kind {
+	case botmesh.TypeEdit, botmesh.TypeDelete, botmesh.TypeReaction, botmesh.TypeMembership, botmesh.TypeEvent:
+	default:
+		b.fault("records of type %q have no handler of their own", kind)
+	}
+	switch {
+	case handler == nil:
+		b.fault("type %q has no handler", kind)
+	case b.events.of[kind] != nil:
+		b.fault("type %q is registered twice", kind)
+	}
+	if b.events.of == nil {
+		b.events.of = map[botmesh.RecordType]Handler{}
+	}
+	b.events.of[kind] = handler
+	return b
+}
+
+// OnSendFailed handles what the platform will never take of what the bot said: a user
+// who blocked the bot, a text that is refused. c.Record().Failed has the part and the
+// platform's answer. It runs in the chat's place like a message, once for each part;
+// what is open stays open. When what it says itself fails, it is not called again.
+func (b *Bot) OnSendFailed(handler Handler) *Bot {
+	if handler == nil || b.events.sendFailed != nil {
+		b.fault("OnSendFailed has no handler, or is registered twice")
+	}
+	b.events.sendFailed = handler
+	return b
+}
+
+// Stale handles messages and presses, in place of all else, that were sent longer than
+// age before they are run, by the platform's time: what piled up while the platform or
+// the fleet was away. Without it, or if the platform gives no time, they are like any
+// others. A message whose run has kept something goes on where it was.
+func (b *Bot) Stale(age time.Duration, handler Handler) *Bot {
+	if age <= 0 || handler == nil || b.events.stale != nil {
+		b.fault("Stale has no age or no handler, or is registered twice")
+	}
+	b.events.age, b.events.stale = age, handler
+	return b
+}
+
+// handler is what handles a record before anything else does, nil for none.
+func (e *events) handler(run botmesh.Run) Handler {
+	r := run.Record
+	switch {
+	case r.Failed != nil:
+		return e.sendFailed
+	case r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback:
+		return e.of[r.Type]
+	case e.stale != nil && run.Kept == nil && !r.SentAt.IsZero() && run.Now.Sub(r.SentAt) > e.age:
+		return e.stale
+	}
+	return nil
+}

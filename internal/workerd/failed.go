@@ -1,0 +1,53 @@
+package workerd
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
+)
+
+// setAside puts a part that a platform will never take among the dead letters, and
+// then tells the chat. A crash in between, or before the receipt, repeats both: the
+// dead letter is one by its subject, the record by its id.
+func setAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
+	return func(ctx context.Context, d outbox.DeadSend) error {
+		err := j.SetAsidePart(ctx, journal.DeadPart{
+			Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error, Trace: d.Trace,
+		})
+		if err != nil {
+			return err
+		}
+		if told, err := ofFailure(ctx, j, d); told || err != nil {
+			return err
+		}
+		sum := sha256.Sum256([]byte(d.Part.ID))
+		_, err = j.Publish(ctx, botmesh.Record{
+			Type: botmesh.TypeEvent, ID: "failed:" + hex.EncodeToString(sum[:16]), Chat: d.Chat, Trace: d.Trace,
+			Failed: &botmesh.Failure{Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, InDoubt: d.InDoubt, Error: d.Error},
+		})
+		return err
+	}
+}
+
+// ofFailure reports whether what failed was said about a failure: to be told of that
+// too would go on for ever.
+func ofFailure(ctx context.Context, j *journal.Journal, d outbox.DeadSend) (bool, error) {
+	place, _, _ := strings.Cut(strings.TrimPrefix(d.Letter, d.Chat.Key()+"/"), "/")
+	epoch, number, _ := strings.Cut(place, ".")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil || seq == 0 || epoch != j.Epoch() {
+		return false, nil // of an older journal, which has no such record any more
+	}
+	found, err := j.Read(ctx, d.Chat, seq-1, 1)
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+	r := found[0].Record
+	return r.Seq == seq && r.Failed != nil, nil
+}
