@@ -1,8 +1,9 @@
 // Package provider is the contract between Botmesh and a platform.
 //
-// A platform is a [Receiver] (verify a webhook, parse it into records), a
-// [Sender] (cut a message into parts, call the platform once per part), or both.
-// Each platform is a package of its own below this one.
+// A platform is a [Receiver] (verify a webhook, parse it into records) or a
+// [Session] (fetch, or hold a connection open), and a [Sender] (cut a message into
+// parts, call the platform once per part), or one of them. Each platform is a
+// package of its own below this one.
 //
 // What belongs here: the contract, the words for what a call came to, optional
 // abilities as extra interfaces, and what every sender does before its calls: cut

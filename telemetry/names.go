@@ -9,6 +9,7 @@ import (
 // Span names: the operation, then the destination without the chat in it.
 const (
 	SpanWebhook    = "POST /webhooks/{provider}"
+	SpanReceive    = "receive session"
 	SpanJournal    = "send bot.in"
 	SpanTurn       = "process bot.in"
 	SpanCheckpoint = "commit checkpoint"
@@ -36,8 +37,12 @@ var meter = otel.Meter(Scope)
 
 // Metrics. Each is a word of dashboards and alerts: renaming one is a breaking change.
 var (
-	IngressMessages = counter("bot.ingress.messages", "Webhook items by outcome: accepted, duplicate, unauthorized, rejected, unavailable.")
+	IngressMessages = counter("bot.ingress.messages", "What platforms sent, by outcome: accepted, duplicate, unauthorized, rejected, unavailable.")
 	IngressDuration = seconds("bot.ingress.ack.duration", "Time from a webhook's arrival to its answer.")
+
+	Leaders       = updown("bot.leader", "Sessions that this replica leads.")
+	LeaderChanges = counter("bot.leader.changes", "Changes of who holds a session, by reason: elected, shared, stopped, down, taken, or that of a lost lease.")
+	SessionsOpen  = updown("bot.sessions.open", "Sessions that this replica holds, that the platform answers and that are stored.")
 
 	Turns         = counter("bot.turns", "Runs of records, by outcome: applied, ignored, failed, interrupted, lost.")
 	TurnWait      = seconds("bot.turn.wait", "Time from a ticket to its turn.")

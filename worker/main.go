@@ -5,6 +5,7 @@ import (
 
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/internal/workerd"
 )
@@ -23,7 +24,7 @@ func Main(b *bot.Bot) {
 		if err != nil {
 			return config.Wrong(err)
 		}
-		workerd.LogRedis(p.Log)
+		engine.LogRedis(p.Log)
 		w, err := workerd.New(ctx, workerd.Config{Settings: p.Settings, Runner: runner, Version: p.Version, Log: p.Log})
 		if err != nil {
 			return err

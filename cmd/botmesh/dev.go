@@ -102,15 +102,18 @@ func (d *dev) open(ctx context.Context, p program.Process) error {
 		s.Webchat.Secret = secret
 	}
 	var err error
+	hub := &coord.MemoryHub{}
 	s.ReplicaID = "dev-ingress"
-	if d.ingress, err = ingressd.New(ctx, ingressd.Config{Settings: s, Inside: d.server, Version: p.Version, Log: p.Log}); err != nil {
+	d.ingress, err = ingressd.New(ctx, ingressd.Config{
+		Settings: s, Coordination: together(hub, s), Inside: d.server, Version: p.Version, Log: p.Log,
+	})
+	if err != nil {
 		return err
 	}
 	limits, err := ratelimit.NewLocal(workerd.Limits(s))
 	if err != nil {
 		return config.Wrong(err)
 	}
-	hub := &coord.MemoryHub{}
 	for i := range devWorkers {
 		s.ReplicaID = "dev-" + strconv.Itoa(i+1)
 		runner, err := worker.New(worker.Config{Bot: demo.Bot(), Logger: p.Log})
@@ -119,7 +122,7 @@ func (d *dev) open(ctx context.Context, p program.Process) error {
 		}
 		w, err := workerd.New(ctx, workerd.Config{
 			Settings: s, Runner: runner, Limiter: limits, Inside: d.server, Version: p.Version, Log: p.Log,
-			Coordination: inMemory{hub: hub, cfg: coord.Config{Replica: s.ReplicaID, Lease: s.Lease, TurnWait: s.TurnWait}},
+			Coordination: together(hub, s),
 		})
 		if err != nil {
 			return err
@@ -129,9 +132,9 @@ func (d *dev) open(ctx context.Context, p program.Process) error {
 	return nil
 }
 
-// welcome tells the user where to talk to the bot, as soon as it answers.
+// welcome tells the user where to talk to the bot, as soon as it answers there.
 func (d *dev) welcome(ctx context.Context) error {
-	for d.ready(ctx) != nil {
+	for errors.Join(d.ingress.Stores(ctx), d.serving(ctx)) != nil {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -142,14 +145,19 @@ func (d *dev) welcome(ctx context.Context) error {
 	if got, usual := d.server.URL(), "nats://127.0.0.1:4222"; got != usual {
 		fmt.Fprintf(d.out, "Its NATS is at %s: for other botmesh commands set BOTMESH_NATS_URL.\n", got)
 	}
-	if t := d.settings.Telegram; t.Token.IsSet() && !t.Secret.IsSet() {
-		fmt.Fprintln(d.out, "Telegram is half on: to take messages set BOTMESH_TELEGRAM_SECRET too, and point the webhook at /webhooks/telegram.")
+	if t := d.settings.Telegram; t.Token.IsSet() && !t.Secret.IsSet() && !t.Polls() {
+		fmt.Fprintln(d.out, "Telegram is half on: to take messages set BOTMESH_TELEGRAM_MODE=polling, or BOTMESH_TELEGRAM_SECRET and point the webhook at /webhooks/telegram.")
 	}
 	return nil
 }
 
 func (d *dev) ready(ctx context.Context) error {
-	errs := []error{d.ingress.Ready(ctx)}
+	return errors.Join(d.ingress.Ready(ctx), d.serving(ctx))
+}
+
+// serving says which worker is not ready.
+func (d *dev) serving(ctx context.Context) error {
+	var errs []error
 	for _, w := range d.workers {
 		errs = append(errs, w.Ready(ctx))
 	}
@@ -167,10 +175,14 @@ func (d *dev) status() any {
 	return s
 }
 
-// inMemory coordinates the workers of this process.
+// inMemory coordinates the replicas of this process.
 type inMemory struct {
 	hub *coord.MemoryHub
 	cfg coord.Config
+}
+
+func together(hub *coord.MemoryHub, s config.Config) inMemory {
+	return inMemory{hub: hub, cfg: coord.Config{Replica: s.ReplicaID, Lease: s.Lease, TurnWait: s.TurnWait}}
 }
 
 func (m inMemory) New() (coord.Coordinator, error) { return coord.NewMemory(m.hub, m.cfg) }

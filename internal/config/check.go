@@ -38,6 +38,7 @@ func (c Config) check() error {
 	p.atLeast("duplicate_window", c.DuplicateWindow, 100*time.Millisecond)
 	p.when(c.DuplicateWindow > c.Retention, "duplicate_window", "must not be longer than retention")
 	p.atLeast("drain", c.Drain, 100*time.Millisecond)
+	p.atLeast("provider_down", c.ProviderDown, time.Second)
 
 	p.schemes("nats_url", c.NATS.URL, "nats", "tls", "ws", "wss")
 	p.schemes("redis_url", c.Redis.URL, "redis", "rediss", "redis+cluster", "redis+sentinel", "rediss+cluster", "rediss+sentinel")
@@ -67,7 +68,8 @@ func none(secrets ...Secret) bool {
 func (c Config) CheckIngress() error {
 	var p problems
 	p.when(c.WhatsApp.VerifyToken.IsSet() && !c.WhatsApp.AppSecret.IsSet(), "whatsapp_app_secret", "is not set, and is what WhatsApp's webhooks are signed with")
-	p.when(none(c.Telegram.Secret, c.WhatsApp.AppSecret, c.Slack.SigningSecret, c.StandardWebhooks.Secret, c.Webchat.Secret),
+	p.when(c.Telegram.Polls() && !c.Telegram.Token.IsSet(), "telegram_token", "is not set, and is what an ingress polls with")
+	p.when(!c.Telegram.Polls() && none(c.Telegram.Secret, c.WhatsApp.AppSecret, c.Slack.SigningSecret, c.StandardWebhooks.Secret, c.Webchat.Secret),
 		"telegram_secret", "is not set: an ingress needs the secret of at least one provider (or of the web chat, BOTMESH_WEBCHAT_SECRET)")
 	return errors.Join(p...)
 }

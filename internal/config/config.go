@@ -25,6 +25,9 @@ type Config struct {
 	Concurrency     int           `key:"concurrency" default:"256" help:"chats that a worker runs at once"`
 	Drain           time.Duration `key:"drain" default:"15s" help:"how long a stopping program may finish what it began"`
 
+	ProviderSession string        `key:"provider_session" default:"auto" oneof:"auto leader shared" help:"who runs what fetches messages: auto, the elected leader if only one may; leader, always the leader; shared, every ingress"`
+	ProviderDown    time.Duration `key:"provider_down" default:"1m" help:"how long that may stay closed before its leader steps down for another ingress"`
+
 	Listen      string `key:"listen" default:"127.0.0.1:8080" help:"the ingress's address for webhooks"`
 	AdminListen string `key:"admin_listen" help:"private address for /healthz, /readyz, /metrics and /statusz; 127.0.0.1:9090, ingress 127.0.0.1:9091"`
 
@@ -55,13 +58,17 @@ type Redis struct {
 
 // Telegram is the bot's account on Telegram.
 type Telegram struct {
-	Token       Secret `key:"token" help:"bot token; workers need it to send"`
+	Token       Secret `key:"token" help:"bot token; workers need it to send, and an ingress that polls"`
+	Mode        string `key:"mode" default:"webhook" oneof:"webhook polling" help:"how messages come: Telegram posts them to the webhook, or the leader among the ingress asks for them"`
 	Secret      Secret `key:"secret" help:"secret token of the webhook; the ingress needs it to take messages"`
 	APIURL      URL    `key:"api_url" default:"https://api.telegram.org" help:"base address of Telegram's API"`
 	InDoubt     string `key:"in_doubt" default:"resend" oneof:"resend hold" help:"what to do with a message that Telegram may already have: resend it, or hold it back"`
 	AccountRate Rate   `key:"account_rate" help:"calls that Telegram allows of the account: 30/s, 20/m, 30/s+5 for five at once, or off; what it publishes if not set"`
 	ChatRate    Rate   `key:"chat_rate" help:"calls that Telegram allows to one chat, in the same form"`
 }
+
+// Polls reports whether messages are asked for rather than posted.
+func (t Telegram) Polls() bool { return t.Mode == "polling" }
 
 // WhatsApp is the bot's number on the WhatsApp Cloud API.
 type WhatsApp struct {
@@ -108,13 +115,10 @@ type Log struct {
 // reserved are the keys that are decided but have no effect in this build. Only
 // the default may be given, so that nobody relies on what is not there.
 var reserved = map[string]string{
-	"provider_session":  "auto",
-	"provider_down":     "1m",
 	"handover_flows":    "off",
 	"handover_fallback": "drop",
 	"handover_ttl":      "",
 	"max_answer_bytes":  "16KiB",
-	"telegram_mode":     "webhook",
 }
 
 // foreign begins the environment variables that the demo bot reads itself.

@@ -208,6 +208,8 @@ func TestEachProviderIsEnough(t *testing.T) {
 		ingress, worker string // what is missing, empty for nothing
 	}{
 		"Telegram":             {[]string{"BOTMESH_TELEGRAM_SECRET=x", "BOTMESH_TELEGRAM_TOKEN=x"}, "", ""},
+		"Polling":              {[]string{"BOTMESH_TELEGRAM_MODE=polling", "BOTMESH_TELEGRAM_TOKEN=x"}, "", ""},
+		"PollingNoToken":       {[]string{"BOTMESH_TELEGRAM_MODE=polling", "BOTMESH_TELEGRAM_SECRET=x"}, "BOTMESH_TELEGRAM_TOKEN", "BOTMESH_TELEGRAM_TOKEN"},
 		"WhatsApp":             {[]string{"BOTMESH_WHATSAPP_APP_SECRET=x", "BOTMESH_WHATSAPP_VERIFY_TOKEN=x", "BOTMESH_WHATSAPP_ACCESS_TOKEN=x", "BOTMESH_WHATSAPP_PHONE_NUMBER_ID=7"}, "", ""},
 		"WhatsAppNoSecret":     {[]string{"BOTMESH_SLACK_SIGNING_SECRET=x", "BOTMESH_SLACK_TOKEN=x", "BOTMESH_WHATSAPP_VERIFY_TOKEN=x"}, "BOTMESH_WHATSAPP_APP_SECRET", ""},
 		"WhatsAppNoNumber":     {[]string{"BOTMESH_WHATSAPP_APP_SECRET=x", "BOTMESH_WHATSAPP_ACCESS_TOKEN=x"}, "", "BOTMESH_WHATSAPP_PHONE_NUMBER_ID"},

@@ -1,11 +1,11 @@
-// Package engine connects a program to the NATS servers that its settings name,
-// and prepares the streams that a bot stands on.
+// Package engine connects a program to the NATS servers and the Redis that its
+// settings name, and prepares the streams that a bot stands on.
 //
 // A server that is away is waited for; what no waiting mends is marked as a wrong
 // configuration.
 //
 // What belongs here: settings turned into connections and streams. What is kept
-// in them is the business of journal, checkpoint and outbox.
+// in them is the business of journal, checkpoint, outbox and coord.
 package engine
 
 import (

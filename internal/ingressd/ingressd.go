@@ -1,8 +1,8 @@
-// Package ingressd is an ingress replica: the webhooks of the platforms that the
-// settings know, wired to the journal.
+// Package ingressd is an ingress replica: the webhooks and sessions of the
+// platforms that the settings know, wired to the journal.
 //
-// It answers from the first moment: 503 while NATS is away. It needs no Redis and
-// links none.
+// It answers from the first moment: 503 while NATS is away. It talks to Redis only if
+// it has a session that its elected leader holds; webhooks need none.
 //
 // What belongs here: the wiring, in the order in which it is made and ended. What
 // a room does is its own.
@@ -40,6 +40,7 @@ func Program() program.Program {
 		Defaults: map[string]string{"admin_listen": "127.0.0.1:9091"},
 		Check:    config.Config.CheckIngress,
 		Run: func(ctx context.Context, p program.Process) error {
+			engine.LogRedis(p.Log)
 			in, err := New(ctx, Config{Settings: p.Settings, Version: p.Version, Linger: min(linger, p.Settings.Drain/5), Log: p.Log})
 			if err != nil {
 				return err
@@ -55,6 +56,9 @@ type Config struct {
 	Settings config.Config
 	// Inside connects to a NATS server in this process; nil goes by the settings.
 	Inside nats.InProcessConnProvider
+	// Coordination elects who holds a session. Defaults to Redis, by the settings; it
+	// is not used if there is no such session.
+	Coordination engine.Coordination
 	// Linger is how long webhooks are still taken after Run was told to stop, part
 	// of the settings' Drain.
 	Linger time.Duration
@@ -72,6 +76,7 @@ type Ingress struct {
 	inbox    jet.Stream
 	server   *http.Server
 	listener net.Listener
+	sessions sessions
 	chat     *webchat.Chat // nil if there is none
 	letters  *letters      // what it shows; nil if there is none
 }
@@ -91,16 +96,17 @@ func New(ctx context.Context, cfg Config) (*Ingress, error) {
 	if cfg.Seam != nil {
 		in.inbox = cfg.Seam(in.inbox)
 	}
-	handler, err := in.handler()
+	handler, err := in.open(ctx)
 	if err != nil {
 		conn.Close()
-		return nil, config.Wrong(err)
+		return nil, err
 	}
 	in.server = ingress.NewServer(s.Listen, handler, cfg.Log)
 	if in.chat != nil {
 		in.server.RegisterOnShutdown(in.chat.Close)
 	}
 	if in.listener, err = net.Listen("tcp", s.Listen); err != nil {
+		in.sessions.close(ctx, in.cfg)
 		conn.Close()
 		return nil, fmt.Errorf("ingressd: %w (BOTMESH_LISTEN chooses another)", err)
 	}
@@ -110,13 +116,18 @@ func New(ctx context.Context, cfg Config) (*Ingress, error) {
 // Addr is the public address.
 func (in *Ingress) Addr() string { return in.listener.Addr().String() }
 
-// Run takes webhooks until ctx ends, answers those in hand within the settings'
-// Drain and closes what New opened. The error is nil after a drain.
+// Run takes webhooks and holds sessions until ctx ends. It leaves the sessions at
+// once, answers the webhooks in hand within the settings' Drain and closes what New
+// opened. The error is nil after a drain.
 func (in *Ingress) Run(ctx context.Context) error {
 	defer engine.Close(ctx, in.conn, in.cfg.Log)
+	defer in.sessions.close(ctx, in.cfg)
 	in.cfg.Log.Info("serving", "addr", in.Addr())
 	group, all := errgroup.WithContext(ctx)
 	group.Go(func() error { return in.prepare(all) })
+	for _, h := range in.sessions.holders {
+		group.Go(func() error { return h.Run(all) })
+	}
 	group.Go(func() error {
 		<-all.Done()
 		if ctx.Err() != nil { // told to stop; else one of the others failed
@@ -157,14 +168,26 @@ func (in *Ingress) close(ctx context.Context) error {
 	return nil
 }
 
-// handler wires the platforms that the settings have a secret for.
-func (in *Ingress) handler() (http.Handler, error) {
+// open wires the platforms that the settings know.
+func (in *Ingress) open(ctx context.Context) (http.Handler, error) {
 	s, log := in.cfg.Settings, in.cfg.Log
 	publisher, err := journal.NewPublisher(journal.Config{Bot: s.Bot, Inbox: in.inbox, Logger: log})
 	if err != nil {
-		return nil, err
+		return nil, config.Wrong(err)
 	}
-	cfg := ingress.Config{Journal: publisher, Logger: log}
+	handler, err := in.handler(publisher)
+	if err != nil {
+		return nil, config.Wrong(err)
+	}
+	in.sessions, err = openSessions(ctx, in.cfg, publisher)
+	return handler, err
+}
+
+// handler takes the webhooks of the platforms that the settings have a secret for.
+func (in *Ingress) handler(j ingress.Journal) (http.Handler, error) {
+	s, log := in.cfg.Settings, in.cfg.Log
+	cfg := ingress.Config{Journal: j, Logger: log}
+	var err error
 	if cfg.Receivers, err = receivers(s); err != nil {
 		return nil, err
 	}
@@ -176,6 +199,9 @@ func (in *Ingress) handler() (http.Handler, error) {
 		}
 		cfg.Receivers = append(cfg.Receivers, in.chat)
 		cfg.Web = in.chat
+	}
+	if len(cfg.Receivers) == 0 {
+		return http.NotFoundHandler(), nil // it has sessions only
 	}
 	return ingress.New(cfg)
 }

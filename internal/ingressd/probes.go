@@ -2,7 +2,9 @@ package ingressd
 
 import (
 	"context"
+	"errors"
 
+	"github.com/botmesh-go/botmesh/ingress"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/private"
 )
@@ -12,17 +14,25 @@ type Status struct {
 	Replica string `json:"replica"`
 	Bot     string `json:"bot"`
 	Version string `json:"version"`
-	// Trouble is what keeps webhooks from being stored, empty if nothing is known.
+	// Trouble is what keeps messages from being stored, empty if nothing is known.
 	Trouble string `json:"trouble,omitempty"`
+	// Sessions are those that the ingress holds or stands by for.
+	Sessions []ingress.SessionStatus `json:"sessions,omitempty"`
 }
 
 // Probes are what the private address asks.
 func (in *Ingress) Probes() private.Probes {
-	return private.Probes{Ready: in.Ready, Status: func() any { return in.Status() }}
+	return private.Probes{Ready: in.Ready, Note: in.sessions.note, Status: func() any { return in.Status() }}
 }
 
-// Ready says why a webhook would not be stored now, or nil.
+// Ready says why a message would not be taken or stored now, or nil. Who stands by
+// for a session is ready; who holds it and receives nothing is not.
 func (in *Ingress) Ready(ctx context.Context) error {
+	return errors.Join(in.Stores(ctx), in.sessions.ready())
+}
+
+// Stores says why a webhook would not be stored now, or nil.
+func (in *Ingress) Stores(ctx context.Context) error {
 	if err := in.conn.Healthy(); err != nil {
 		return err
 	}
@@ -31,7 +41,7 @@ func (in *Ingress) Ready(ctx context.Context) error {
 
 // Status returns what the ingress knows of itself now.
 func (in *Ingress) Status() Status {
-	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version}
+	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version, Sessions: in.sessions.status()}
 	if err := in.conn.Healthy(); err != nil {
 		s.Trouble = err.Error()
 	}

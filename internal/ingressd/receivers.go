@@ -20,7 +20,7 @@ func receivers(s config.Config) ([]provider.Receiver, error) {
 	add := func(r provider.Receiver, err error) {
 		all, errs = append(all, r), append(errs, err)
 	}
-	if s.Telegram.Secret.IsSet() {
+	if s.Telegram.Secret.IsSet() && !s.Telegram.Polls() {
 		add(telegram.NewReceiver(telegram.ReceiverConfig{Secret: s.Telegram.Secret.Reveal()}))
 	}
 	if w := s.WhatsApp; w.AppSecret.IsSet() {

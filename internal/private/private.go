@@ -18,6 +18,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,6 +48,9 @@ type Probes struct {
 	Beat func()
 	// Ready says what keeps work from the program, or nil.
 	Ready func(ctx context.Context) error
+	// Note is what /readyz tells those who look at it beside that the program is
+	// ready, in lines.
+	Note func() string
 	// Status is what /statusz shows, as JSON.
 	Status func() any
 	// API answers what is below /v1. It authenticates by itself.
@@ -115,17 +119,17 @@ func (s *Server) Close(ctx context.Context) error {
 
 func (s *Server) handler(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.healthy()) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context())) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.healthy(), "") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { answer(w, s.ready(r.Context()), s.note()) })
 	mux.HandleFunc("GET /statusz", s.status)
 	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("/v1/", s.api)
 	return mux
 }
 
-func answer(w http.ResponseWriter, err error) {
+func answer(w http.ResponseWriter, err error, note string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	text := "ok"
+	text := strings.TrimSpace("ok\n" + note)
 	if err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		text = err.Error()
@@ -154,6 +158,13 @@ func (s *Server) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	return p.Ready(ctx)
+}
+
+func (s *Server) note() string {
+	if p := s.probes.Load(); p != nil && p.Note != nil {
+		return p.Note()
+	}
+	return ""
 }
 
 func (s *Server) status(w http.ResponseWriter, _ *http.Request) {

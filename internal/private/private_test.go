@@ -70,7 +70,9 @@ func TestPages(t *testing.T) {
 	expect(t, s, "/statusz", http.StatusOK, `"slots": 3`)
 
 	s.Watch(Probes{})
-	expect(t, s, "/readyz", http.StatusOK, "ok")
+	expect(t, s, "/readyz", http.StatusOK, "ok\n")
+	s.Watch(Probes{Note: func() string { return "standby" }})
+	expect(t, s, "/readyz", http.StatusOK, "ok\nstandby\n")
 	s.Drain()
 	expect(t, s, "/readyz", http.StatusServiceUnavailable, "draining")
 	expect(t, s, "/healthz", http.StatusOK, "ok")

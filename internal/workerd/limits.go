@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/outbox"
 	"github.com/botmesh-go/botmesh/outbox/ratelimit"
 	"github.com/botmesh-go/botmesh/provider"
@@ -36,9 +37,9 @@ func rate(r config.Rate) *provider.Rate {
 
 // newLimiter keeps limits for the fleet, if Redis coordinates it, else for this
 // worker.
-func newLimiter(s config.Config, c Coordination, log *slog.Logger) (outbox.Limiter, error) {
-	if r, ok := c.(*throughRedis); ok {
-		return ratelimit.NewShared(ratelimit.SharedConfig{Config: Limits(s), Client: r.client, Prefix: s.Prefix, Logger: log})
+func newLimiter(s config.Config, c engine.Coordination, log *slog.Logger) (outbox.Limiter, error) {
+	if client, ok := engine.RedisOf(c); ok {
+		return ratelimit.NewShared(ratelimit.SharedConfig{Config: Limits(s), Client: client, Prefix: s.Prefix, Logger: log})
 	}
 	return ratelimit.NewLocal(Limits(s))
 }

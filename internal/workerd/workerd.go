@@ -45,22 +45,13 @@ func Program() program.Program {
 	}
 }
 
-// Coordination makes a worker's coordinator.
-type Coordination interface {
-	// New returns a coordinator: a new incarnation.
-	New() (coord.Coordinator, error)
-	// Ping says whether turns can be had now.
-	Ping(ctx context.Context) error
-	Close() error
-}
-
 // Config configures a worker. Settings and Runner are required.
 type Config struct {
 	Settings config.Config
 	// Runner runs the bot.
 	Runner dispatcher.Runner
 	// Coordination defaults to Redis, by the settings.
-	Coordination Coordination
+	Coordination engine.Coordination
 	// Limiter keeps calls within the platforms' limits. Defaults to one for all
 	// workers of the same Redis, or for this worker without one.
 	Limiter outbox.Limiter
@@ -99,8 +90,8 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 		w.senders.all[i] = through(cfg.Seams.Sender, s)
 	}
 	if w.cfg.Coordination == nil {
-		if w.cfg.Coordination, err = dialRedis(ctx, cfg.Settings, cfg.Log); err != nil {
-			return nil, config.Wrong(err)
+		if w.cfg.Coordination, err = engine.DialRedis(ctx, cfg.Settings, cfg.Log); err != nil {
+			return nil, err
 		}
 	}
 	if w.cfg.Limiter == nil {

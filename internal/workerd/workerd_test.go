@@ -26,7 +26,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	workerd.LogRedis(slog.New(slog.DiscardHandler))
+	engine.LogRedis(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(m)
 }
 

@@ -7,6 +7,7 @@ package httpcall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +24,7 @@ import (
 )
 
 const (
-	// maxAnswer bounds how much of an answer is read, in bytes.
-	maxAnswer = 1 << 20
+	defaultMaxAnswer = 1 << 20
 	// maxDelay bounds the delay that an answer can ask for.
 	maxDelay = 24 * time.Hour
 	// AccountDelay is how long a call waits after one that was refused for the sake
@@ -39,18 +39,21 @@ type Config struct {
 	Transport http.RoundTripper
 	// Secret is in no error, in case it is part of an address.
 	Secret string
+	// MaxAnswer bounds how much of an answer is read, in bytes. Defaults to 1 MiB.
+	MaxAnswer int64
 }
 
 // Client calls a platform. Safe for concurrent use.
 type Client struct {
 	secret string
+	most   int64
 	http   http.Client
 	close  func()
 }
 
 // New makes a Client.
 func New(cfg Config) *Client {
-	c := &Client{secret: cfg.Secret, close: func() {}}
+	c := &Client{secret: cfg.Secret, most: cmp.Or(cfg.MaxAnswer, defaultMaxAnswer), close: func() {}}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http.Transport = cfg.Transport
 	if cfg.Transport == nil {
@@ -93,6 +96,8 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
+	// Cut says that Body is only the beginning: the answer is over the bound.
+	Cut bool
 }
 
 // RetryAfter is the delay of the header of that name, if it is there in seconds;
@@ -137,11 +142,12 @@ func (c *Client) Post(ctx context.Context, address string, header http.Header, b
 		return Answer{}, provider.Retry(err, 0) // no connection, or none in time
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, c.most+1))
 	if err != nil {
 		return Answer{}, c.clean(err)
 	}
-	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
+	kept := data[:min(int64(len(data)), c.most)]
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: kept, Cut: len(kept) < len(data)}, nil
 }
 
 // watched is a call's body. A transport reads it when it is about to write the

@@ -102,7 +102,9 @@ func forgeries(h http.Header, name string) []http.Header {
 }
 
 // Check says what keeps records from being journaled, or nil.
-func Check(r provider.Receiver, recs []botmesh.Record) error {
+func Check(r provider.Receiver, recs []botmesh.Record) error { return check(r.ID(), recs) }
+
+func check(id string, recs []botmesh.Record) error {
 	seen := map[string]bool{}
 	for i, rec := range recs {
 		switch {
@@ -110,8 +112,8 @@ func Check(r provider.Receiver, recs []botmesh.Record) error {
 			return fmt.Errorf("record %d: got an id of %d bytes, want 1 to %d", i, len(rec.ID), maxID)
 		case seen[rec.ID]:
 			return fmt.Errorf("record %d: got the id %q again, want one for each record", i, rec.ID)
-		case rec.Chat.Provider != r.ID():
-			return fmt.Errorf("record %d: got provider %q, want %q", i, rec.Chat.Provider, r.ID())
+		case rec.Chat.Provider != id:
+			return fmt.Errorf("record %d: got provider %q, want %q", i, rec.Chat.Provider, id)
 		case rec.Chat.Validate() != nil:
 			return fmt.Errorf("record %d: %w", i, rec.Chat.Validate())
 		case rec.Chat.Chat == "-" && rec.Type != botmesh.TypeEvent:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/botmesh-go/botmesh/provider"
@@ -19,11 +20,11 @@ type answer struct {
 		RetryAfter int64 `json:"retry_after"` // seconds
 		MigrateTo  int64 `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
-	Result struct {
-		MessageID int64 `json:"message_id"`
-	} `json:"result"`
+	Result json.RawMessage `json:"result"`
 	// foreign says that something between here and Telegram answered.
 	foreign bool
+	// cut says that it was too long to be read whole.
+	cut bool
 	// delay is how long to wait before the next call, as the answer says.
 	delay time.Duration
 }
@@ -39,16 +40,44 @@ func readAnswer(got httpcall.Answer) answer {
 	if err != nil || a.OK || a.Code == 0 {
 		a = answer{Code: got.Status, Description: http.StatusText(got.Status) + ", not from the Bot API", foreign: true}
 	}
+	a.cut = got.Cut
 	if a.delay = httpcall.Seconds(a.Parameters.RetryAfter); a.delay == 0 {
 		a.delay = got.RetryAfter()
 	}
 	return a
 }
 
+// closed says why an answer to getUpdates ends the polling.
+func (a answer) closed() error {
+	err := fmt.Errorf("telegram: getUpdates: %d %s", a.Code, a.Description)
+	switch {
+	case a.Code >= 500:
+		return err
+	case a.Code == http.StatusTooManyRequests:
+		return provider.Retry(err, a.delay)
+	case a.Code == http.StatusConflict && strings.Contains(a.Description, "webhook"):
+		return provider.Retry(fmt.Errorf("%w: the bot has a webhook: remove it with deleteWebhook, or do not poll", err), httpcall.AccountDelay)
+	case a.Code == http.StatusConflict:
+		return fmt.Errorf("%w: %w", err, provider.ErrTaken)
+	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound, a.foreign:
+		err = fmt.Errorf("%w: the token or the API address is wrong", err)
+	}
+	return provider.Retry(err, httpcall.AccountDelay)
+}
+
 // outcome says what an answer means for the message.
 func (a answer) outcome() (provider.Sent, error) {
 	if a.OK {
-		return provider.Sent{MessageID: id(a.Result.MessageID)}, nil
+		var sent struct {
+			MessageID int64 `json:"message_id"`
+		}
+		if a.Result == nil {
+			return provider.Sent{}, nil
+		}
+		if err := json.Unmarshal(a.Result, &sent); err != nil {
+			return provider.Sent{}, fmt.Errorf("telegram: the answer holds no message: %w", err) // which may be sent
+		}
+		return provider.Sent{MessageID: id(sent.MessageID)}, nil
 	}
 	err := fmt.Errorf("telegram: %d %s", a.Code, a.Description)
 	switch {

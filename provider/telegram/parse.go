@@ -25,6 +25,13 @@ import (
 // a number should be. Refusing those would make Telegram repeat them for a day
 // and hold the chat back behind them.
 func (r *Receiver) Parse(_ http.Header, body []byte) ([]botmesh.Record, error) {
+	return r.parse(body)
+}
+
+// parser makes records of updates, under the chat keys of a provider's id.
+type parser struct{ id string }
+
+func (p parser) parse(body []byte) ([]botmesh.Record, error) {
 	var u update
 	err := provider.DecodeJSON(body, &u)
 	var misfit *json.UnmarshalTypeError
@@ -37,7 +44,7 @@ func (r *Receiver) Parse(_ http.Header, body []byte) ([]botmesh.Record, error) {
 	} else {
 		prefix = bodyID(body)
 	}
-	recs := r.records(&u, body)
+	recs := p.records(&u, body)
 	for i := range recs {
 		rec := &recs[i]
 		rec.ID = prefix + rec.ID
@@ -45,7 +52,7 @@ func (r *Receiver) Parse(_ http.Header, body []byte) ([]botmesh.Record, error) {
 			rec.Raw = body
 		}
 		if rec.Chat.Provider == "" {
-			rec.Chat = botmesh.ChatKey{Provider: r.id, Chat: "-"}
+			rec.Chat = botmesh.ChatKey{Provider: p.id, Chat: "-"}
 		}
 		if u.ID == nil || misfit != nil || rec.Chat.Chat == "-" {
 			rec.Type = botmesh.TypeEvent
@@ -62,50 +69,50 @@ func bodyID(body []byte) string {
 
 // records makes the records of u without what Parse adds to all. Their ID is
 // what tells the records of one update apart: empty where there is one.
-func (r *Receiver) records(u *update, body []byte) []botmesh.Record {
+func (p parser) records(u *update, body []byte) []botmesh.Record {
 	switch {
 	case u.Message != nil:
-		return one(r.message(u.Message, messageType(u.Message, body, "message")))
+		return one(p.message(u.Message, messageType(u.Message, body, "message")))
 	case u.BusinessMessage != nil:
-		return one(r.message(u.BusinessMessage, messageType(u.BusinessMessage, body, "business_message")))
+		return one(p.message(u.BusinessMessage, messageType(u.BusinessMessage, body, "business_message")))
 	case u.EditedMessage != nil:
-		return one(r.edit(u.EditedMessage))
+		return one(p.edit(u.EditedMessage))
 	case u.EditedBusiness != nil:
-		return one(r.edit(u.EditedBusiness))
+		return one(p.edit(u.EditedBusiness))
 	case u.DeletedBusiness != nil:
-		return r.deleted(u.DeletedBusiness)
+		return p.deleted(u.DeletedBusiness)
 	case u.Callback != nil:
-		return one(r.callback(u.Callback))
+		return one(p.callback(u.Callback))
 	case u.Reaction != nil:
-		return one(r.reaction(u.Reaction))
+		return one(p.reaction(u.Reaction))
 	case u.MyChatMember != nil:
-		return one(r.membership(u.MyChatMember))
+		return one(p.membership(u.MyChatMember))
 	case u.ChatMember != nil:
-		return one(r.membership(u.ChatMember))
+		return one(p.membership(u.ChatMember))
 	}
-	return one(r.other(body))
+	return one(p.other(body))
 }
 
 func one(rec botmesh.Record) []botmesh.Record { return []botmesh.Record{rec} }
 
 // key is the chat key of what user did in c, and the zero key if there is no chat.
-func (r *Receiver) key(c *chat, a address, user string) botmesh.ChatKey {
+func (p parser) key(c *chat, a address, user string) botmesh.ChatKey {
 	if c == nil || c.ID == 0 {
 		return botmesh.ChatKey{}
 	}
 	a.chat = c.ID
-	k := botmesh.ChatKey{Provider: r.id, Chat: a.String()}
+	k := botmesh.ChatKey{Provider: p.id, Chat: a.String()}
 	if c.group() {
 		k.Participant = user
 	}
 	return k
 }
 
-func (r *Receiver) message(m *message, typ botmesh.RecordType) botmesh.Record {
+func (p parser) message(m *message, typ botmesh.RecordType) botmesh.Record {
 	author := m.author()
 	rec := botmesh.Record{
 		Type:   typ,
-		Chat:   r.key(m.Chat, m.address(), author),
+		Chat:   p.key(m.Chat, m.address(), author),
 		User:   author,
 		SentAt: moment(m.Date),
 		Message: botmesh.Message{
@@ -124,8 +131,8 @@ func (r *Receiver) message(m *message, typ botmesh.RecordType) botmesh.Record {
 	return rec
 }
 
-func (r *Receiver) edit(m *message) botmesh.Record {
-	rec := r.message(m, botmesh.TypeEdit)
+func (p parser) edit(m *message) botmesh.Record {
+	rec := p.message(m, botmesh.TypeEdit)
 	rec.Message.Of, rec.Message.MessageID = rec.Message.MessageID, ""
 	rec.SentAt = moment(m.EditDate)
 	return rec
@@ -136,16 +143,16 @@ func (r *Receiver) edit(m *message) botmesh.Record {
 const maxDeleted = 256
 
 // deleted makes an event of an update without messages, or with too many.
-func (r *Receiver) deleted(d *deletedMessages) []botmesh.Record {
+func (p parser) deleted(d *deletedMessages) []botmesh.Record {
 	if len(d.IDs) == 0 || len(d.IDs) > maxDeleted {
-		return one(botmesh.Record{Type: botmesh.TypeEvent, Chat: r.key(d.Chat, address{business: d.Business}, "")})
+		return one(botmesh.Record{Type: botmesh.TypeEvent, Chat: p.key(d.Chat, address{business: d.Business}, "")})
 	}
 	recs := make([]botmesh.Record, len(d.IDs))
 	for i, n := range d.IDs {
 		recs[i] = botmesh.Record{
 			Type:    botmesh.TypeDelete,
 			ID:      "/" + strconv.Itoa(i),
-			Chat:    r.key(d.Chat, address{business: d.Business}, ""),
+			Chat:    p.key(d.Chat, address{business: d.Business}, ""),
 			Message: botmesh.Message{Of: id(n)},
 		}
 	}
@@ -155,7 +162,7 @@ func (r *Receiver) deleted(d *deletedMessages) []botmesh.Record {
 // callback is a pressed button. Its message may be too old for Telegram to show
 // more of it than its chat, and is missing when the button was on an inline
 // result, which has no chat.
-func (r *Receiver) callback(q *callbackQuery) botmesh.Record {
+func (p parser) callback(q *callbackQuery) botmesh.Record {
 	rec := botmesh.Record{Type: botmesh.TypeCallback, User: q.From.id()}
 	rec.Message.UserName, rec.Message.Locale = q.From.shown()
 	if q.Data == nil { // the button of a game
@@ -164,18 +171,18 @@ func (r *Receiver) callback(q *callbackQuery) botmesh.Record {
 		rec.Message.Payload = *q.Data
 	}
 	if m := q.Message; m != nil {
-		rec.Chat = r.key(m.Chat, m.address(), rec.User)
+		rec.Chat = p.key(m.Chat, m.address(), rec.User)
 		rec.Message.Of = id(m.ID)
 	}
 	return rec
 }
 
-func (r *Receiver) reaction(c *messageReaction) botmesh.Record {
+func (p parser) reaction(c *messageReaction) botmesh.Record {
 	rec := botmesh.Record{Type: botmesh.TypeReaction, User: c.User.id(), SentAt: moment(c.Date)}
 	if c.ActorChat != nil {
 		rec.User = id(c.ActorChat.ID)
 	}
-	rec.Chat = r.key(c.Chat, address{}, rec.User)
+	rec.Chat = p.key(c.Chat, address{}, rec.User)
 	rec.Message.Of = id(c.MessageID)
 	rec.Message.UserName, rec.Message.Locale = c.User.shown()
 	for _, e := range c.New {
@@ -186,9 +193,9 @@ func (r *Receiver) reaction(c *messageReaction) botmesh.Record {
 
 // membership gives Telegram's word for what the member now is. In a private
 // chat, where it says that the bot was kicked, the user blocked it.
-func (r *Receiver) membership(c *chatMember) botmesh.Record {
+func (p parser) membership(c *chatMember) botmesh.Record {
 	rec := botmesh.Record{Type: botmesh.TypeMembership, User: c.From.id(), SentAt: moment(c.Date)}
-	rec.Chat = r.key(c.Chat, address{}, rec.User)
+	rec.Chat = p.key(c.Chat, address{}, rec.User)
 	rec.Message.UserName, rec.Message.Locale = c.From.shown()
 	rec.Message.Status = c.New.Status
 	if c.Chat != nil && c.Chat.Type == "private" && c.New.Status == "kicked" {
@@ -199,7 +206,7 @@ func (r *Receiver) membership(c *chatMember) botmesh.Record {
 
 // other is an update of a kind that is not known here: an event of its chat if it
 // shows one where the known kinds do.
-func (r *Receiver) other(body []byte) botmesh.Record {
+func (p parser) other(body []byte) botmesh.Record {
 	rec := botmesh.Record{Type: botmesh.TypeEvent}
 	kinds := map[string]json.RawMessage{}
 	if err := json.Unmarshal(body, &kinds); err != nil {
@@ -209,7 +216,7 @@ func (r *Receiver) other(body []byte) botmesh.Record {
 		var m message
 		if err := json.Unmarshal(kinds[kind], &m); err == nil && m.Chat != nil && m.Chat.ID != 0 {
 			rec.User = m.author()
-			rec.Chat = r.key(m.Chat, m.address(), rec.User)
+			rec.Chat = p.key(m.Chat, m.address(), rec.User)
 			rec.SentAt = moment(m.Date)
 			return rec
 		}

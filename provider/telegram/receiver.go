@@ -1,5 +1,5 @@
-// Package telegram speaks to Telegram: webhooks of the Bot API in, sendMessage
-// out.
+// Package telegram speaks to Telegram: webhooks of the Bot API or long polling in,
+// sendMessage out.
 //
 // What belongs here: what Telegram sends, how it says no, its limits, and how
 // its chats map to chat keys:
@@ -52,7 +52,7 @@ type ReceiverConfig struct {
 
 // Receiver takes Telegram's webhooks.
 type Receiver struct {
-	id      string
+	parser
 	secret  [sha256.Size]byte
 	maxBody int64
 }
@@ -83,7 +83,7 @@ func NewReceiver(cfg ReceiverConfig) (*Receiver, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return &Receiver{id: cfg.ID, secret: sha256.Sum256([]byte(cfg.Secret)), maxBody: cfg.MaxBody}, nil
+	return &Receiver{parser: parser{cfg.ID}, secret: sha256.Sum256([]byte(cfg.Secret)), maxBody: cfg.MaxBody}, nil
 }
 
 // ID is the provider's instance id.

@@ -2,13 +2,9 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -16,13 +12,8 @@ import (
 	"github.com/botmesh-go/botmesh/provider/httpcall"
 )
 
-// DefaultAPI is the address of the Bot API.
-const DefaultAPI = "https://api.telegram.org"
-
 // maxPayload is the longest payload of a button, in bytes.
 const maxPayload = 64
-
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9:_-]{1,256}$`)
 
 // SenderConfig configures a [Sender].
 type SenderConfig struct {
@@ -41,9 +32,8 @@ type SenderConfig struct {
 // Sender sends to Telegram. Telegram recognises no repeated call, so a call
 // without an answer stays in doubt.
 type Sender struct {
-	id     string
-	url    string // of sendMessage, token included
-	client *httpcall.Client
+	id  string
+	api api
 }
 
 var (
@@ -79,34 +69,18 @@ func NewSender(cfg SenderConfig) (*Sender, error) {
 	if cfg.ID == "" {
 		cfg.ID = ID
 	}
-	if cfg.API == "" {
-		cfg.API = DefaultAPI
+	api, err := newAPI(cfg.ID, cfg.Token, cfg.API, httpcall.Config{Transport: cfg.Transport})
+	if err != nil {
+		return nil, err
 	}
-	var errs []error
-	if !botmesh.ValidName(cfg.ID) {
-		errs = append(errs, fmt.Errorf("telegram: id %q does not match [a-z0-9-]{1,32}", cfg.ID))
-	}
-	if !tokenForm.MatchString(cfg.Token) {
-		errs = append(errs, errors.New("telegram: the token is missing or has not the form of one"))
-	}
-	if err := httpcall.CheckBase(cfg.API); err != nil {
-		errs = append(errs, fmt.Errorf("telegram: %w", err))
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	return &Sender{
-		id:     cfg.ID,
-		url:    strings.TrimRight(cfg.API, "/") + "/bot" + cfg.Token + "/sendMessage",
-		client: httpcall.New(httpcall.Config{Transport: cfg.Transport, Secret: cfg.Token}),
-	}, nil
+	return &Sender{id: cfg.ID, api: api}, nil
 }
 
 // ID is the provider's instance id.
 func (s *Sender) ID() string { return s.id }
 
 // Close closes the idle connections of the sender's own transport.
-func (s *Sender) Close() { s.client.Close() }
+func (s *Sender) Close() { s.api.client.Close() }
 
 // Call sends one message. It is made once; only the answer that a group has
 // become a supergroup, which is certainly no delivery, is followed to the new
@@ -129,10 +103,10 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 		return provider.Sent{}, provider.Permanent(err)
 	}
 	msg := outgoing{ChatID: to.chat, Topic: to.topic, Business: to.business, Text: c.Send.Text, Markup: keyboard}
-	a, err := s.post(ctx, msg)
+	a, err := s.api.call(ctx, "sendMessage", msg)
 	if err == nil && a.Code == http.StatusBadRequest && a.Parameters.MigrateTo != 0 {
 		msg.ChatID = a.Parameters.MigrateTo
-		a, err = s.post(ctx, msg)
+		a, err = s.api.call(ctx, "sendMessage", msg)
 	}
 	if err != nil {
 		return provider.Sent{}, err
@@ -177,17 +151,4 @@ func inlineKeyboard(rows [][]botmesh.Button) (*markup, error) {
 		return nil, nil
 	}
 	return &m, nil
-}
-
-// post makes one call. Its error is one for the caller of [Sender.Call].
-func (s *Sender) post(ctx context.Context, msg outgoing) (answer, error) {
-	body, err := json.Marshal(msg)
-	if err != nil {
-		return answer{}, provider.Permanent(fmt.Errorf("telegram: %w", err))
-	}
-	got, err := s.client.Post(ctx, s.url, nil, body)
-	if err != nil {
-		return answer{}, fmt.Errorf("telegram: calling sendMessage: %w", err)
-	}
-	return readAnswer(got), nil
 }

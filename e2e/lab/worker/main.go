@@ -10,6 +10,7 @@ import (
 
 	"github.com/botmesh-go/botmesh/e2e/lab/bot"
 	"github.com/botmesh-go/botmesh/e2e/probe"
+	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/internal/workerd"
 )
@@ -30,7 +31,7 @@ func main() {
 			return err
 		}
 		go watch.Watch(ctx)
-		workerd.LogRedis(p.Log)
+		engine.LogRedis(p.Log)
 		w, err := workerd.New(ctx, workerd.Config{Settings: p.Settings, Runner: b, Seams: watch.Seams(), Version: p.Version, Log: p.Log})
 		if err != nil {
 			return err

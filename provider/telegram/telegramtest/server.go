@@ -1,6 +1,7 @@
 // Package telegramtest is a Telegram to test and measure against: the little of
 // the Bot API that a bot calls, with a log of what it took, the refusals of the
-// real one, and faults on order. Its webhooks are in updates.go.
+// real one, and faults on order. Its webhooks are in updates.go, what it gives to
+// those that poll in polling.go.
 package telegramtest
 
 import (
@@ -67,6 +68,7 @@ type Server struct {
 	script  func(chat, text string) Fault
 	onTake  func(Message)
 	changed chan struct{} // closed and replaced when a message is taken
+	polling polling
 }
 
 // New makes a server for the bot with that token.
@@ -76,6 +78,7 @@ func New(token string) *Server {
 		chats:   map[string][]Message{},
 		faults:  map[string][]Fault{},
 		changed: make(chan struct{}),
+		polling: polling{grown: make(chan struct{})},
 	}
 }
 
@@ -178,7 +181,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.sendMessage(w, r, body)
 	case "answerCallbackQuery":
 		s.answerCallbackQuery(w, body)
-	case "setWebhook", "deleteWebhook", "sendChatAction":
+	case "getUpdates":
+		s.getUpdates(w, r, body)
+	case "setWebhook":
+		s.setWebhook(w, body)
+	case "deleteWebhook":
+		s.setWebhook(w, nil)
+	case "sendChatAction":
 		io.WriteString(w, `{"ok":true,"result":true}`)
 	case "getMe":
 		io.WriteString(w, `{"ok":true,"result":{"id":7000000001,"is_bot":true,"first_name":"Demo","username":"demo_bot"}}`)

@@ -1,4 +1,4 @@
-package workerd
+package engine
 
 import (
 	"context"
@@ -13,21 +13,42 @@ import (
 	"github.com/botmesh-go/botmesh/internal/config"
 )
 
-// throughRedis coordinates the workers of a fleet.
+// Coordination makes a replica's coordinators.
+type Coordination interface {
+	// New returns a coordinator: a new incarnation.
+	New() (coord.Coordinator, error)
+	// Ping says whether turns and leaderships can be had now.
+	Ping(ctx context.Context) error
+	Close() error
+}
+
+// throughRedis coordinates the replicas of a fleet.
 type throughRedis struct {
 	client     redis.UniversalClient
 	cfg        rediscoord.Config
 	optimistic bool
 }
 
-func dialRedis(ctx context.Context, s config.Config, log *slog.Logger) (Coordination, error) {
+// DialRedis coordinates through the Redis of the settings, which need not be there
+// yet. What no waiting mends is marked as a wrong configuration.
+func DialRedis(ctx context.Context, s config.Config, log *slog.Logger) (Coordination, error) {
 	client, err := rediscoord.Dial(ctx, s.Redis.URL.Reveal())
 	if err != nil {
-		return nil, err
+		return nil, config.Wrong(err)
 	}
 	return &throughRedis{client: client, optimistic: s.Redis.Down == "optimistic", cfg: rediscoord.Config{
 		Client: client, Prefix: s.Prefix, Replica: s.ReplicaID, Lease: s.Lease, TurnWait: s.TurnWait, MaxPoll: s.MaxPoll, Logger: log,
 	}}, nil
+}
+
+// RedisOf is the client of what [DialRedis] returned; false if it is another
+// coordination.
+func RedisOf(c Coordination) (redis.UniversalClient, bool) {
+	r, ok := c.(*throughRedis)
+	if !ok {
+		return nil, false
+	}
+	return r.client, true
 }
 
 func (r *throughRedis) New() (coord.Coordinator, error) {
@@ -78,8 +99,8 @@ func pingAny(ctx context.Context, cluster *redis.ClusterClient) error {
 func (r *throughRedis) Close() error { return r.client.Close() }
 
 // LogRedis gives what the Redis client says to log, for debugging: what matters
-// comes back as an error too. It is the process's, to be called before any worker
-// is made; without it the client writes to standard error.
+// comes back as an error too. It is the process's, to be called before any
+// replica is made; without it the client writes to standard error.
 func LogRedis(log *slog.Logger) { redis.SetLogger(clientLog{log}) }
 
 type clientLog struct{ log *slog.Logger }

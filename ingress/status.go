@@ -1,0 +1,173 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/telemetry"
+)
+
+// Role is what a replica is to a session.
+type Role string
+
+// The roles.
+const (
+	Leader  Role = "leader"  // it holds the session, and no other replica does
+	Standby Role = "standby" // another replica holds it, or none can be found out to
+	Shared  Role = "shared"  // it holds the session, as every replica does
+)
+
+// SessionStatus is what a replica knows of a session.
+type SessionStatus struct {
+	Provider string `json:"provider"`
+	Role     Role   `json:"role"`
+	// Since is when the replica came to that role.
+	Since time.Time `json:"since"`
+	// Fence grows with every leader, zero for the other roles.
+	Fence uint64 `json:"fence,omitempty"`
+	// Open says that the platform answers and what it gives is stored.
+	Open bool `json:"open"`
+	// LastAnswer is when the platform last answered this replica, LastUpdate when it
+	// last brought something.
+	LastAnswer time.Time `json:"last_answer,omitzero"`
+	LastUpdate time.Time `json:"last_update,omitzero"`
+	// Trouble is why the session is not open, empty if nothing is known.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// String says it in a line.
+func (s SessionStatus) String() string {
+	return fmt.Sprintf("%s: %s since %s", s.Provider, s.Role, s.Since.UTC().Format(time.RFC3339))
+}
+
+// Status returns what is known now.
+func (h *Holder) Status() SessionStatus {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.status
+}
+
+// Ready says why nothing is received though this replica is to, or nil. A standby is
+// ready.
+func (h *Holder) Ready() error {
+	s := h.Status()
+	if s.Role == Standby || s.Open {
+		return nil
+	}
+	return fmt.Errorf("%v and receives nothing: %s", s, s.Trouble)
+}
+
+func (h *Holder) labels() metric.MeasurementOption {
+	return metric.WithAttributes(telemetry.KeyProvider.String(h.cfg.Session.ID()))
+}
+
+func (h *Holder) became(ctx context.Context, role Role, fence uint64, reason string) {
+	h.mu.Lock()
+	if h.status.Open {
+		telemetry.SessionsOpen.Add(ctx, -1, h.labels())
+	}
+	h.status = SessionStatus{Provider: h.status.Provider, Role: role, Since: time.Now(), Fence: fence,
+		LastAnswer: h.status.LastAnswer, LastUpdate: h.status.LastUpdate}
+	if role != Standby {
+		h.status.Trouble = "it is being opened"
+	}
+	h.mu.Unlock()
+	telemetry.LeaderChanges.Add(ctx, 1, metric.WithAttributes(
+		telemetry.KeyProvider.String(h.cfg.Session.ID()), telemetry.KeyReason.String(reason)))
+}
+
+// began notes that this replica holds the session.
+func (h *Holder) began(ctx context.Context, t *term) {
+	if t.lead == nil {
+		h.became(ctx, Shared, 0, "shared")
+		return
+	}
+	h.became(ctx, Leader, t.lead.Fence(), "elected")
+	telemetry.Leaders.Add(ctx, 1, h.labels())
+	h.cfg.Logger.Info("leader of a session", "name", h.name(), "fence", t.lead.Fence())
+}
+
+// ended notes that this replica holds the session no more, and why.
+func (h *Holder) ended(ctx context.Context, t *term, why error) {
+	reason := reasonOf(why)
+	h.became(ctx, Standby, 0, reason)
+	if t.lead == nil {
+		return
+	}
+	telemetry.Leaders.Add(ctx, -1, h.labels())
+	h.cfg.Logger.Info("follower of a session", "name", h.name(), "fence", t.lead.Fence(), "reason", reason)
+}
+
+// reasonOf is the word of logs and metrics for what ended a term.
+func reasonOf(why error) string {
+	lost, ok := errors.AsType[*botmesh.LeaseLostError](why)
+	switch {
+	case ok:
+		return string(lost.Reason)
+	case errors.Is(why, errDown):
+		return "down"
+	case errors.Is(why, errTaken):
+		return "taken"
+	}
+	return "stopped"
+}
+
+// alive notes that the platform answered.
+func (h *Holder) alive(t *term) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.status.LastAnswer = time.Now()
+	h.reopened(t)
+}
+
+// received notes that something was stored.
+func (h *Holder) received(t *term) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.status.LastUpdate = time.Now()
+	h.reopened(t)
+}
+
+func (h *Holder) reopened(t *term) {
+	h.status.Trouble = ""
+	if h.status.Open {
+		return
+	}
+	h.status.Open, t.opened = true, time.Now()
+	telemetry.SessionsOpen.Add(context.Background(), 1, h.labels())
+	if t.down != nil {
+		t.down.Stop()
+	}
+}
+
+// closed notes that the session is not open, and says whether it was.
+func (h *Holder) closed(t *term, err error) (was bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.status.Trouble = err.Error()
+	if !h.status.Open {
+		return false
+	}
+	h.status.Open = false
+	telemetry.SessionsOpen.Add(context.Background(), -1, h.labels())
+	if time.Since(t.opened) >= h.cfg.Down {
+		t.taken = false // that was long ago
+	}
+	if t.down != nil {
+		t.down.Reset(h.cfg.Down)
+	}
+	return true
+}
+
+// stalled notes that what the session brought is not stored.
+func (h *Holder) stalled(t *term, err error) {
+	h.closed(t, err)
+	h.outages.Do(func() {
+		h.cfg.Logger.Error("what a session brought is not stored yet", "name", h.name(), "err", err)
+	})
+}
