@@ -1,12 +1,14 @@
 package bot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/flow"
 )
 
@@ -34,6 +36,12 @@ type Bot struct {
 	fallback Handler
 	texts    Texts
 	faults   []error
+
+	before    []func(in *Incoming) error
+	after     []Handler
+	failed    []func(ctx context.Context, run botmesh.Run, err error)
+	languages map[string]map[string]string // texts by the language's tag, in lower case
+	locale    func(c *Context) string
 }
 
 // command is what a command does: run a handler or begin a flow.
@@ -60,6 +68,8 @@ func New() *Bot {
 		words:    map[string]flow.Definition{},
 		timers:   map[string]Handler{},
 		texts:    Texts{}.withDefaults(),
+
+		languages: map[string]map[string]string{},
 	}
 }
 

@@ -33,9 +33,15 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat}
 	before := chat.Position
 	var usage usageError
-	switch err := t.route(b.events.handler(run)); {
+	var drop dropped
+	switch err := t.run(ctx, b.events.handler(run)); {
 	case errors.Is(err, errIgnored):
 		return botmesh.Outcome{Ignored: true}, nil
+	case errors.As(err, &drop):
+		if drop == "" {
+			return botmesh.Outcome{Ignored: true}, nil
+		}
+		return botmesh.Outcome{State: run.State, Sends: []botmesh.Send{{Text: t.T(string(drop))}}}, nil
 	case errors.As(err, &usage):
 		return botmesh.Outcome{State: run.State, Sends: []botmesh.Send{{Text: string(usage)}}}, nil
 	case err != nil:
@@ -65,6 +71,17 @@ type turn struct {
 	*flow.Turn
 	bot  *Bot
 	chat flow.Chat
+}
+
+// run handles the record, with the hooks around it.
+func (t *turn) run(ctx context.Context, event Handler) error {
+	if err := errors.Join(t.listen(ctx), t.speak()); err != nil {
+		return err
+	}
+	if err := t.route(event); err != nil {
+		return err
+	}
+	return t.finish()
 }
 
 func (t *turn) route(event Handler) error {
@@ -103,14 +120,14 @@ func (t *turn) command(name, args string) error {
 		return t.back()
 	case lower == help && t.bot.helps():
 		if text := t.help(); text != "" {
-			return t.askAgain(text)
+			return t.askAgain(t.T(text))
 		}
 		if known == nil {
-			t.Say(fill(t.bot.texts.Help, "commands", strings.Join(t.bot.Commands(), "\n")))
+			t.Say(fill(t.T(t.bot.texts.Help), "commands", strings.Join(t.bot.Commands(), "\n")))
 			return nil
 		}
 	case known == nil:
-		t.Say(fill(t.bot.texts.Unknown, "command", name))
+		t.Say(fill(t.T(t.bot.texts.Unknown), "command", name))
 		return nil
 	}
 	if known.flow != nil {
@@ -118,7 +135,7 @@ func (t *turn) command(name, args string) error {
 	}
 	err := t.handle(known.handler, args)
 	if errors.Is(err, ErrUsage) {
-		return usageError(fill(t.bot.texts.Usage, "usage", known.usage))
+		return usageError(fill(t.T(t.bot.texts.Usage), "usage", known.usage))
 	}
 	return err
 }
@@ -168,7 +185,7 @@ func (t *turn) handle(h Handler, args string) error {
 // start begins a flow, in place of itself but of no other.
 func (t *turn) start(f flow.Definition) error {
 	if p := t.chat.Position; p != nil && p.Flow != f.Name() {
-		t.Say(fill(t.bot.texts.Busy, "flow", p.Flow))
+		t.Say(fill(t.T(t.bot.texts.Busy), "flow", p.Flow))
 		return nil
 	}
 	p, err := f.Start(t.Turn)
@@ -184,7 +201,7 @@ func (t *turn) start(f flow.Definition) error {
 func (t *turn) cancel() error {
 	p := t.chat.Position
 	if p == nil {
-		t.Say(t.bot.texts.NothingToCancel)
+		t.Say(t.T(t.bot.texts.NothingToCancel))
 		return nil
 	}
 	err := t.move(func(f flow.Definition) (*flow.Position, error) { return f.Cancel(t.Turn, *p) })
@@ -192,7 +209,7 @@ func (t *turn) cancel() error {
 		t.chat.Position, err = nil, nil
 	}
 	if err == nil && len(t.Sends()) == 0 {
-		t.Say(t.bot.texts.Cancelled)
+		t.Say(t.T(t.bot.texts.Cancelled))
 	}
 	return err
 }
@@ -200,22 +217,22 @@ func (t *turn) cancel() error {
 // expired answers a button of an earlier question, and asks the open one again.
 func (t *turn) expired() error {
 	if t.chat.Position == nil {
-		t.Say(t.bot.texts.Expired)
+		t.Say(t.T(t.bot.texts.Expired))
 		return nil
 	}
-	return t.askAgain(t.bot.texts.Expired)
+	return t.askAgain(t.T(t.bot.texts.Expired))
 }
 
 // back asks the question before the open one.
 func (t *turn) back() error {
 	p := t.chat.Position
 	if p == nil {
-		t.Say(t.bot.texts.NothingBefore)
+		t.Say(t.T(t.bot.texts.NothingBefore))
 		return nil
 	}
 	err := t.move(func(f flow.Definition) (*flow.Position, error) { return f.Back(t.Turn, *p) })
 	if errors.Is(err, flow.ErrFirst) {
-		return t.askAgain(t.bot.texts.NothingBefore)
+		return t.askAgain(t.T(t.bot.texts.NothingBefore))
 	}
 	return err
 }

@@ -39,9 +39,10 @@ type More struct{ Buttons [][]botmesh.Button }
 
 func (*More) Error() string { return "the answer goes on" }
 
-// Prompt is the text of a question: fixed, or made from the state.
+// Prompt is the text of a question: fixed, made from the state, or from the whole turn,
+// with [Turn.T] where there are languages.
 type Prompt[S any] interface {
-	string | func(S) string
+	string | func(S) string | func(*C[S]) string
 }
 
 // body is what a step does. Where the conversation goes on is what its methods
@@ -95,15 +96,16 @@ func Ask[S, T any, P Prompt[S]](f *Flow[S], id Step[S], q Question[T], prompt P,
 	if err := checkQuestion(q); err != nil {
 		f.fault("step %q: %w", id, err)
 	}
+	buttons := q.Buttons()
 	f.add(id, fingerprint(string(id), q.Spec()), opts, func(o *stepOptions) body[S] {
 		return &question[S]{
 			id:      string(id),
 			spec:    q.Spec(),
 			options: o,
 			prompt:  promptFunc[S](prompt),
-			buttons: q.Buttons(),
+			buttons: buttons,
 			hear: func(c *C[S], m botmesh.Message) (Next, error) {
-				answer, err := q.Parse(m)
+				answer, err := q.Parse(c.unlabel(m, buttons))
 				if err != nil {
 					return Next{}, err
 				}
@@ -133,7 +135,7 @@ func checkQuestion[T any](q Question[T]) error {
 type question[S any] struct {
 	id, spec string
 	options  *stepOptions
-	prompt   func(S) string
+	prompt   func(*C[S]) string
 	buttons  [][]botmesh.Button
 	// hear runs the handler, or returns a hint for the user who was not understood.
 	hear func(c *C[S], m botmesh.Message) (next Next, hint error)
@@ -154,7 +156,7 @@ func (q *question[S]) answer(c *C[S], p *Position, m botmesh.Message) (Next, err
 		p.Asked = c.run.Record.Seq
 		return q.again(c, p, "")
 	}
-	return c.Reject(q.options.hintOr(notUnderstood)), nil
+	return c.Reject(c.hint(q.options, notUnderstood)), nil
 }
 
 func (q *question[S]) again(c *C[S], p *Position, hint string) (Next, error) {
@@ -163,7 +165,7 @@ func (q *question[S]) again(c *C[S], p *Position, hint string) (Next, error) {
 
 func (q *question[S]) ask(c *C[S], p *Position, hint string, buttons [][]botmesh.Button) (Next, error) {
 	p.Wait = fingerprint(q.id, q.spec)
-	c.ask(q.prompt(c.State), hint, buttons, p.Asked)
+	c.ask(q.prompt(c), hint, buttons, p.Asked)
 	return waits, nil
 }
 
@@ -172,14 +174,17 @@ func (t *Turn) ask(text, hint string, buttons [][]botmesh.Button, asked uint64) 
 	if hint != "" {
 		text = hint + "\n" + text
 	}
-	t.Send(botmesh.Send{Text: text, Buttons: markButtons(buttons, asked)})
+	t.Send(botmesh.Send{Text: text, Buttons: markButtons(t.label(buttons), asked)})
 }
 
-func promptFunc[S any](prompt any) func(S) string {
-	if fn, ok := prompt.(func(S) string); ok {
-		return fn
+func promptFunc[S any](prompt any) func(*C[S]) string {
+	switch p := prompt.(type) {
+	case func(*C[S]) string:
+		return p
+	case func(S) string:
+		return func(c *C[S]) string { return p(c.State) }
 	}
-	return func(S) string { return prompt.(string) }
+	return func(c *C[S]) string { return c.T(prompt.(string)) }
 }
 
 // fingerprint is a short name for a list of words, which has no other of the same.

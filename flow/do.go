@@ -57,6 +57,8 @@ type doing struct {
 	results map[string]json.RawMessage // kept, by id; nil until they are read
 	calls   map[string]int             // of this run, by name
 	script  *script                    // whose step runs, nil if no script does
+	heard   *botmesh.Message           // what Before made of the message, nil before that
+	early   bool                       // Before runs: what it does has names of its own
 }
 
 // doCall is one call of Do.
@@ -83,6 +85,9 @@ func (t *Turn) recall(name string, result reflect.Type) (call doCall, raw json.R
 	if err := t.doing.read(t.run.Kept); err != nil {
 		return call, nil, t.stop(err)
 	}
+	if t.doing.early {
+		name = "before " + name
+	}
 	call.id = fmt.Sprintf("%s.%d", name, t.doing.calls[name])
 	t.doing.calls[name]++
 	raw = t.doing.results[call.id]
@@ -98,7 +103,7 @@ func (t *Turn) recall(name string, result reflect.Type) (call doCall, raw json.R
 // keep stores a result for the runs of this record.
 func (t *Turn) keep(call doCall, raw json.RawMessage) error {
 	t.doing.results[call.id] = raw
-	kept, err := json.Marshal(encodedDoing{doingVersion, t.doing.results})
+	kept, err := json.Marshal(encodedDoing{doingVersion, t.doing.results, t.doing.heard})
 	if err != nil {
 		return err
 	}
@@ -133,6 +138,7 @@ const doingVersion = 1
 type encodedDoing struct {
 	Version int                        `json:"v"`
 	Done    map[string]json.RawMessage `json:"done"`
+	Heard   *botmesh.Message           `json:"heard,omitempty"`
 }
 
 // read reads what earlier runs kept, the first time it is called.
@@ -149,7 +155,7 @@ func (d *doing) read(kept []byte) error {
 			return fmt.Errorf("reading what an earlier run kept: version %d, want %d", e.Version, doingVersion)
 		}
 	}
-	d.results, d.calls = e.Done, map[string]int{}
+	d.results, d.heard, d.calls = e.Done, e.Heard, map[string]int{}
 	if d.results == nil {
 		d.results = map[string]json.RawMessage{}
 	}

@@ -43,13 +43,6 @@ type stepOptions struct {
 	timeout timeout
 }
 
-func (o *stepOptions) hintOr(notUnderstood error) string {
-	if o.hint != "" {
-		return o.hint
-	}
-	return notUnderstood.Error()
-}
-
 type stepOptionFunc func(*stepOptions)
 
 func (f stepOptionFunc) applyStep(o *stepOptions) { f(o) }

@@ -69,21 +69,24 @@ type Chat struct {
 	Position *Position
 	// Values belong to plain handlers, by name.
 	Values map[string]json.RawMessage
+	// Locale is the language of the user, as a BCP 47 tag, where the bot has several.
+	Locale string
 }
 
 type encodedChat struct {
 	Version  int                        `json:"v"`
 	Position *Position                  `json:"position,omitempty"`
 	Values   map[string]json.RawMessage `json:"values,omitempty"`
+	Locale   string                     `json:"locale,omitempty"`
 }
 
 // Encode writes c, the same bytes for the same content; nil if there is nothing
 // to keep.
 func (c Chat) Encode() ([]byte, error) {
-	if c.Position == nil && len(c.Values) == 0 {
+	if c.Position == nil && len(c.Values) == 0 && c.Locale == "" {
 		return nil, nil
 	}
-	b, err := json.Marshal(encodedChat{chatVersion, c.Position, c.Values})
+	b, err := json.Marshal(encodedChat{chatVersion, c.Position, c.Values, c.Locale})
 	if err != nil {
 		return nil, fmt.Errorf("flow: encoding a chat: %w", err)
 	}
@@ -102,7 +105,7 @@ func DecodeChat(b []byte) (Chat, error) {
 	if e.Version < 1 || e.Version > chatVersion {
 		return Chat{}, fmt.Errorf("flow: decoding a chat: version %d, want 1 to %d", e.Version, chatVersion)
 	}
-	return Chat{e.Position, e.Values}, nil
+	return Chat{e.Position, e.Values, e.Locale}, nil
 }
 
 // Buttons of a question carry "~<asked>:<value>", asked in base 36.

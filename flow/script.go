@@ -174,7 +174,7 @@ func Await[S, T any](c *Talk[S], name string, q Question[T], prompt string, opts
 	buttons := q.Buttons()
 	if m := s.reply; m != nil {
 		s.reply = nil
-		if answer, err = q.Parse(*m); err == nil {
+		if answer, err = q.Parse(c.unlabel(*m, buttons)); err == nil {
 			if raw, err = json.Marshal(answer); err != nil {
 				return answer, c.stop(fmt.Errorf("await %q: encoding the answer: %w", name, err))
 			}
@@ -186,7 +186,7 @@ func Await[S, T any](c *Talk[S], name string, q Question[T], prompt string, opts
 		case errors.As(err, &more):
 			buttons = more.Buttons
 		case known:
-			s.bad = &Next{kind: nextReject, hint: o.hintOr(err), tries: o.tries}
+			s.bad = &Next{kind: nextReject, hint: c.hint(&o, err), tries: o.tries}
 			return answer, c.stop(ErrWait)
 		}
 	}
@@ -237,7 +237,7 @@ func (s *script) ask(name, spec, prompt string, buttons [][]botmesh.Button) {
 	if s.open(name, spec) {
 		hint, s.asked, s.tries = s.hint, s.past.Asked, s.past.Tries
 	}
-	s.turn.ask(prompt, hint, buttons, s.asked)
+	s.turn.ask(s.turn.T(prompt), hint, buttons, s.asked)
 }
 
 // doName names a call of Do within the step: by the answers before it, its name and

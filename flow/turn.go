@@ -3,7 +3,6 @@ package flow
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -29,7 +28,8 @@ type Turn struct {
 	path     []string
 	muted    bool // a script runs again: what it says was said when it ran first
 
-	timedOut bool // a question was open for too long, and its flow went on
+	words    func(text string) string // what is said for a text of the code; nil for the text itself
+	timedOut bool                     // a question was open for too long, and its flow went on
 }
 
 // NewTurn makes the turn of a run. It is for those who run bots; handlers are
@@ -67,11 +67,11 @@ func (t *Turn) Try() int { return t.run.Try }
 // the highest it saw can refuse a replica that was overtaken.
 func (t *Turn) Fence() uint64 { return t.run.Fence }
 
-// Say sends a text when the run has ended well.
+// Say sends a text, as it is, when the run has ended well.
 func (t *Turn) Say(text string) { t.Send(botmesh.Send{Text: text}) }
 
-// Sayf is Say with the verbs of package fmt.
-func (t *Turn) Sayf(format string, args ...any) { t.Say(fmt.Sprintf(format, args...)) }
+// Sayf is Say with the verbs of package fmt, in the language of the chat: see [Turn.T].
+func (t *Turn) Sayf(format string, args ...any) { t.Say(t.T(format, args...)) }
 
 // Send sends a message when the run has ended well. Messages keep their order.
 func (t *Turn) Send(s botmesh.Send) {
@@ -91,6 +91,9 @@ func (t *Turn) SendNow(s botmesh.Send) error {
 	}
 	if t.muted {
 		return nil
+	}
+	if t.doing.early {
+		return errTooEarly
 	}
 	return t.midway.SendNow(t.ctx, s)
 }

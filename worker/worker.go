@@ -38,6 +38,16 @@ func New(cfg Config) (*Worker, error) {
 	return &Worker{bot: cfg.Bot, log: cfg.Logger}, nil
 }
 
+// failed tells the bot that a run of it failed. A panic of a hook harms nothing else.
+func (w *Worker) failed(ctx context.Context, r botmesh.Run, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.log.ErrorContext(ctx, "error hook panicked", "chat", r.Record.Chat, "seq", r.Record.Seq, "stack", caught(v).Stack)
+		}
+	}()
+	w.bot.Failed(ctx, r, err)
+}
+
 // errEnded is why a handler's context ends after its run.
 var errEnded = errors.New("worker: the run has ended")
 
@@ -58,6 +68,9 @@ func (w *Worker) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (out 
 		}
 		if ctx.Err() != nil {
 			out, err = botmesh.Outcome{}, fmt.Errorf("worker: run stopped: %w", context.Cause(ctx))
+		}
+		if lost, stopped := errors.AsType[*botmesh.LeaseLostError](err); err != nil && (ctx.Err() == nil || stopped && lost.Reason == botmesh.LossSettled) {
+			w.failed(ctx, r, err)
 		}
 	}()
 	return w.bot.Turn(within, r, m)

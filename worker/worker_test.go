@@ -172,3 +172,34 @@ func TestNewRefusesABotThatIsNotValid(t *testing.T) {
 		}
 	}
 }
+
+// The hook is told of what failed: not of what was stopped for another reason, and its
+// own panic harms nothing.
+func TestOnErrorIsToldOfFailures(t *testing.T) {
+	t.Parallel()
+	var told []string
+	b := bot.New().
+		Command("/fail", func(*bot.Context) error { return errBroken }).
+		Command("/panic", func(*bot.Context) error { panic("secret") }).
+		Command("/well", func(*bot.Context) error { return nil }).
+		OnError(func(_ context.Context, r botmesh.Run, err error) {
+			told = append(told, r.Record.Message.Text+": "+err.Error())
+			panic("in the hook")
+		})
+	w := newWorker(t, b, nil)
+	for _, text := range []string{"/fail", "/panic", "/well"} {
+		if _, err := w.Run(t.Context(), message(text), nil); (err == nil) != (text == "/well") {
+			t.Errorf("%s: got error %v", text, err)
+		}
+	}
+	for _, reason := range []botmesh.LossReason{botmesh.LossStalled, botmesh.LossSettled} {
+		ctx, stop := context.WithCancelCause(t.Context())
+		stop(&botmesh.LeaseLostError{Key: "p.1", Reason: reason})
+		if _, err := w.Run(ctx, message("/fail"), nil); !errors.Is(err, botmesh.ErrLeaseLost) {
+			t.Errorf("%s: got error %v, want the cause", reason, err)
+		}
+	}
+	if len(told) != 3 || told[0] != "/fail: broken" || !strings.Contains(told[1], "panicked") || !strings.Contains(told[2], "settled") {
+		t.Errorf("got %q, want the failure, the panic and the run that took too long", told)
+	}
+}

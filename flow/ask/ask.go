@@ -19,14 +19,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/flow"
 )
 
 // hint is what the user is told after an answer that is not understood.
-type hint string
-
-func (h hint) Error() string { return string(h) }
-
-func hintf(format string, args ...any) error { return hint(fmt.Sprintf(format, args...)) }
+func hint(format string, args ...any) error { return flow.Text{Format: format, Args: args} }
 
 // TextQuestion takes what the user writes, without the space around it.
 type TextQuestion struct{ min, max int }
@@ -48,9 +45,9 @@ func (q TextQuestion) Parse(m botmesh.Message) (string, error) {
 	case text == "":
 		return "", hint("Please write a text.")
 	case n < q.min:
-		return "", hintf("Please write at least %d characters.", q.min)
+		return "", hint("Please write at least %d characters.", q.min)
 	case n > q.max:
-		return "", hintf("Please write at most %d characters.", q.max)
+		return "", hint("Please write at most %d characters.", q.max)
 	}
 	return text, nil
 }
@@ -88,11 +85,11 @@ func (q IntQuestion) Parse(m botmesh.Message) (int, error) {
 	case err == nil && q.min <= n && n <= q.max:
 		return n, nil
 	case q.min > math.MinInt && q.max < math.MaxInt:
-		return 0, hintf("Please send a whole number from %d to %d.", q.min, q.max)
+		return 0, hint("Please send a whole number from %d to %d.", q.min, q.max)
 	case q.min > math.MinInt:
-		return 0, hintf("Please send a whole number from %d up.", q.min)
+		return 0, hint("Please send a whole number from %d up.", q.min)
 	case q.max < math.MaxInt:
-		return 0, hintf("Please send a whole number up to %d.", q.max)
+		return 0, hint("Please send a whole number up to %d.", q.max)
 	}
 	return 0, hint("Please send a whole number.")
 }

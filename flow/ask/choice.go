@@ -44,7 +44,7 @@ func (q ChoiceQuestion[T]) Parse(m botmesh.Message) (T, error) {
 	if i := q.find(m.Text); i >= 0 {
 		return q.values[i], nil
 	}
-	return "", hintf("Please choose one: %s.", strings.Join(q.labels, ", "))
+	return "", hint("Please choose one: %s.", q.labels)
 }
 
 // find is the index of what the user wrote, -1 if it is no choice.

@@ -102,11 +102,11 @@ func (q DateQuestion) Parse(m botmesh.Message) (Day, error) {
 	}
 	switch {
 	case q.from != Day{} && q.to != Day{}:
-		return Day{}, hintf("Please send a date from %s to %s.", q.from, q.to)
+		return Day{}, hint("Please send a date from %s to %s.", q.from, q.to)
 	case q.from != Day{}:
-		return Day{}, hintf("Please send a date from %s on.", q.from)
+		return Day{}, hint("Please send a date from %s on.", q.from)
 	case q.to != Day{}:
-		return Day{}, hintf("Please send a date up to %s.", q.to)
+		return Day{}, hint("Please send a date up to %s.", q.to)
 	}
 	return Day{}, hint("Please send a date, such as 2026-12-24.")
 }

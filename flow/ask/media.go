@@ -54,7 +54,7 @@ func (q MediaQuestion) Parse(m botmesh.Message) ([]botmesh.Media, error) {
 	if len(q.kinds) == 0 {
 		return nil, hint("Please send a file.")
 	}
-	return nil, hintf("Please send a file of this kind: %s.", strings.Join(q.kinds, ", "))
+	return nil, hint("Please send a file of this kind: %s.", q.kinds)
 }
 
 // Spec is "media" and the kinds, in alphabetical order.

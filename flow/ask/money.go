@@ -56,11 +56,11 @@ func (q MoneyQuestion) Parse(m botmesh.Message) (Amount, error) {
 	case ok && q.min <= minor && minor <= q.max:
 		return Amount{minor, q.currency}, nil
 	case q.max < math.MaxInt64:
-		return Amount{}, hintf("Please send an amount from %s to %s.", decimal(q.min, digitsOf(q.currency)), Amount{q.max, q.currency})
+		return Amount{}, hint("Please send an amount from %s to %s.", decimal(q.min, digitsOf(q.currency)), Amount{q.max, q.currency})
 	case q.min > 0:
-		return Amount{}, hintf("Please send an amount from %s up.", Amount{q.min, q.currency})
+		return Amount{}, hint("Please send an amount from %s up.", Amount{q.min, q.currency})
 	}
-	return Amount{}, hintf("Please send an amount, such as %s.", Amount{int64(12.5 * math.Pow10(digitsOf(q.currency))), q.currency})
+	return Amount{}, hint("Please send an amount, such as %s.", Amount{int64(12.5 * math.Pow10(digitsOf(q.currency))), q.currency})
 }
 
 // Spec is "money" and the currency.

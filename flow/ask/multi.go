@@ -68,7 +68,7 @@ func (q MultiQuestion[T]) Parse(m botmesh.Message) ([]T, error) {
 	}
 	set, ok := q.read(m.Text)
 	if !ok || !q.allows(set) {
-		return nil, hintf("Please choose %s: %s.", q.howMany(), strings.Join(q.of.labels, ", "))
+		return nil, hint("Please choose %s: %s.", q.howMany(), q.of.labels)
 	}
 	return q.values(set), nil
 }
@@ -101,16 +101,16 @@ func (q MultiQuestion[T]) allows(set uint64) bool {
 	return q.min <= n && n <= q.max
 }
 
-func (q MultiQuestion[T]) howMany() string {
+func (q MultiQuestion[T]) howMany() flow.Text {
 	switch {
 	case q.min == q.max:
-		return strconv.Itoa(q.min)
+		return flow.Text{Format: strconv.Itoa(q.min)}
 	case q.max < len(q.of.values):
-		return fmt.Sprintf("%d to %d", q.min, q.max)
+		return flow.Text{Format: "%d to %d", Args: []any{q.min, q.max}}
 	case q.min > 1:
-		return fmt.Sprintf("at least %d", q.min)
+		return flow.Text{Format: "at least %d", Args: []any{q.min}}
 	}
-	return "some"
+	return flow.Text{Format: "some"}
 }
 
 func (q MultiQuestion[T]) values(set uint64) []T {

@@ -29,6 +29,7 @@ type chat struct {
 	armed   []botmesh.Timer
 	fired   botmesh.Timer // of the record that runs, if it is of a timer
 	fence   uint64
+	locale  string                     // of the user's messages
 	user    map[string]json.RawMessage // what is kept of the one user there is
 	told    []botmesh.Command          // to other chats, not looked at yet
 	buttons []botmesh.Button           // of the last message that had some
@@ -43,6 +44,9 @@ func (c *chat) journal(r botmesh.Record) botmesh.Record {
 	r.ID = strconv.FormatUint(c.seq, 10)
 	if r.Type != botmesh.TypeTimer {
 		r.User = cmp.Or(r.User, "user")
+	}
+	if r.Type != botmesh.TypeTimer {
+		r.Message.Locale = cmp.Or(r.Message.Locale, c.locale)
 	}
 	r.Chat = cmp.Or(r.Chat, botmesh.ChatKey{Provider: "test", Chat: "1"})
 	return r

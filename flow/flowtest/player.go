@@ -60,6 +60,13 @@ func (p *Player) Redeploy(b Bot) *Player {
 	return p.HandOver(b)
 }
 
+// Locale makes a language that of the user's messages from now on, as a platform tells
+// it: a BCP 47 tag.
+func (p *Player) Locale(tag string) *Player {
+	p.chat.locale = tag
+	return p
+}
+
 // User writes a text. The bot must answer without an error.
 func (p *Player) User(text string) *Player {
 	p.t.Helper()

@@ -1,0 +1,102 @@
+package bot
+
+import (
+	"context"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/flow"
+)
+
+// Incoming is a message, or the press of a button, on its way to the bot. It is for
+// [flow.Do] and [flow.User] too.
+type Incoming struct {
+	flow.InTurn
+	// Message is what the user said: a hook may change it, its Locale too.
+	Message *botmesh.Message
+	// Record is the event as it was journaled.
+	Record botmesh.Record
+
+	ctx context.Context
+}
+
+// Context ends when the run must stop.
+func (in *Incoming) Context() context.Context { return in.ctx }
+
+// dropped is a message that a hook let nobody see.
+type dropped string
+
+func (dropped) Error() string { return "bot: a hook dropped the message" }
+
+// Drop is the error of a [Bot.BeforeMessage] hook that ends the turn there. The answer is
+// sent in its place, in the language of the chat; nothing is if it is empty.
+func Drop(answer string) error { return dropped(answer) }
+
+// BeforeMessage adds a hook that sees each message and each press of a button before
+// anything else does, in the order in which hooks were added. It may change it: put what
+// was said in a voice message into words, find out the language. [Drop] ends the turn;
+// any other error fails the run.
+//
+// What the hooks made of a message stays with it: once a run has kept a result (see
+// [flow.Do]), later runs find both and call no hook.
+func (b *Bot) BeforeMessage(hook func(in *Incoming) error) *Bot {
+	if hook == nil {
+		b.fault("a hook before a message is nil")
+	}
+	b.before = append(b.before, hook)
+	return b
+}
+
+// AfterTurn adds a hook that runs when a record was handled well, before it is
+// committed. c.Sends are what is said; it may say more. Its error fails the run. It does
+// not run where the record had no effect.
+func (b *Bot) AfterTurn(hook Handler) *Bot {
+	if hook == nil {
+		b.fault("a hook after a turn is nil")
+	}
+	b.after = append(b.after, hook)
+	return b
+}
+
+// OnError adds a hook that is told when a run failed: by the error of a handler, also one
+// whose panic was recovered. The record is run again later, or set aside if it has no
+// tries left. It is to report and no more; run.Record may hold what the user wrote.
+func (b *Bot) OnError(hook func(ctx context.Context, run botmesh.Run, err error)) *Bot {
+	if hook == nil {
+		b.fault("a hook on errors is nil")
+	}
+	b.failed = append(b.failed, hook)
+	return b
+}
+
+// Failed tells the [Bot.OnError] hooks. It is for those who run bots.
+func (b *Bot) Failed(ctx context.Context, run botmesh.Run, err error) {
+	for _, hook := range b.failed {
+		hook(ctx, run, err)
+	}
+}
+
+// listen runs the hooks of a message.
+func (t *turn) listen(ctx context.Context) error {
+	r := t.Record()
+	if len(t.bot.before) == 0 || r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback {
+		return nil
+	}
+	return t.Before(func(m *botmesh.Message) error {
+		for _, hook := range t.bot.before {
+			if err := hook(&Incoming{InTurn: t.Turn, Message: m, Record: r, ctx: ctx}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// finish runs the hooks of a turn that went well.
+func (t *turn) finish() error {
+	for _, hook := range t.bot.after {
+		if err := t.handle(hook, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
