@@ -71,6 +71,7 @@ func waits(c crash) int {
 // outcome is what a case came to.
 type outcome struct {
 	crash
+	dir      string // of its evidence
 	took     time.Duration
 	evidence check.Evidence
 	verdict  check.Verdict
@@ -86,11 +87,11 @@ func sweep(ctx context.Context, programs proc.Programs, engines *fleet.Engines, 
 	g.SetLimit(crashesAtOnce)
 	for i, c := range cases {
 		g.Go(func() error {
-			o := outcome{crash: c}
+			o := outcome{crash: c, dir: filepath.Join(dir, strings.ReplaceAll(c.String(), ":", "-"))}
 			began := time.Now()
 			o.evidence, o.verdict, o.err = c.run(ctx, sceneConfig{
 				programs: programs, engines: engines, lease: crashLease, workers: 2, ingress: 2,
-				bot: "crash-" + strconv.Itoa(i), dir: filepath.Join(dir, strings.ReplaceAll(c.String(), ":", "-")), env: c.env(),
+				bot: "crash-" + strconv.Itoa(i), dir: o.dir, env: c.env(),
 			})
 			o.took = time.Since(began)
 			mu.Lock()

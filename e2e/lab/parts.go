@@ -74,7 +74,7 @@ func runChaos(ctx context.Context, o options, programs proc.Programs, root strin
 		programs: programs, engines: engines, dir: dir, bot: "lab",
 		ingress: o.ingress, workers: o.workers, proxied: true, lease: o.lease,
 	}, plan)
-	report(os.Stdout, fmt.Sprintf("chaos: %v", time.Since(began).Round(time.Second)), e, v)
+	report(os.Stdout, fmt.Sprintf("chaos: %v", time.Since(began).Round(time.Second)), dir, e, v)
 	return errors.Join(err, failed("chaos", v))
 }
 
@@ -117,11 +117,11 @@ func runSweep(ctx context.Context, o options, programs proc.Programs, only strin
 	sweep(ctx, programs, engines, dir, cases, func(r outcome) {
 		switch err := r.Err(); {
 		case err != nil:
-			report(os.Stdout, fmt.Sprintf("crash %s: %v", r.crash, r.took.Round(100*time.Millisecond)), r.evidence, r.verdict)
+			report(os.Stdout, fmt.Sprintf("crash %s: %v", r.crash, r.took.Round(100*time.Millisecond)), r.dir, r.evidence, r.verdict)
 			bad = append(bad, r.err, failed("crash "+r.crash.String(), r.verdict))
 		case only != "":
 			held++
-			report(os.Stdout, fmt.Sprintf("crash %s: %v", r.crash, r.took.Round(100*time.Millisecond)), r.evidence, r.verdict)
+			report(os.Stdout, fmt.Sprintf("crash %s: %v", r.crash, r.took.Round(100*time.Millisecond)), r.dir, r.evidence, r.verdict)
 		default:
 			held++
 			fmt.Printf("  %-22s held  %v\n", r.crash, r.took.Round(100*time.Millisecond))
@@ -140,7 +140,7 @@ func runPoison(ctx context.Context, o options, programs proc.Programs) error {
 	defer stop()
 	began := time.Now()
 	e, v, err := poison(ctx, sceneConfig{programs: programs, engines: engines, dir: dir})
-	report(os.Stdout, fmt.Sprintf("poison: %v", time.Since(began).Round(time.Second)), e, v)
+	report(os.Stdout, fmt.Sprintf("poison: %v", time.Since(began).Round(time.Second)), dir, e, v)
 	return errors.Join(err, failed("poison", v))
 }
 
@@ -150,6 +150,6 @@ func judgeAgain(dir string) error {
 	if err != nil {
 		return err
 	}
-	report(os.Stdout, dir, e, v)
+	report(os.Stdout, dir, dir, e, v)
 	return failed(dir, v)
 }

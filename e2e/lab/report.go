@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -11,8 +10,9 @@ import (
 	"github.com/botmesh-go/botmesh/e2e/history"
 )
 
-// report prints what a run did and what it proved.
-func report(to io.Writer, title string, e check.Evidence, v check.Verdict) {
+// report prints what a run that left its evidence in a directory did, and what it
+// proved.
+func report(to io.Writer, title, dir string, e check.Evidence, v check.Verdict) {
 	fmt.Fprintf(to, "\n%s\n", title)
 	t := v.Tally
 	fmt.Fprintf(to, "  %d webhooks to %d chats, %d of them again; %d records, %d checkpoints, %d letters of %d parts; users saw %d, %d again\n",
@@ -27,8 +27,8 @@ func report(to io.Writer, title string, e check.Evidence, v check.Verdict) {
 		fmt.Fprintf(table, "  %s\t%s\t%d looked at\t%s\n", f.ID, f.What, f.Checked, said(len(f.Violations)))
 	}
 	table.Flush()
-	if err := v.Err(); err != nil {
-		fmt.Fprintf(to, "  %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	if err := tell(to, dir, e, v); err != nil {
+		fmt.Fprintf(to, "  %v\n", err)
 	}
 }
 
