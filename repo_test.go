@@ -109,13 +109,13 @@ var engines = []struct {
 	{"go.opentelemetry.io/otel/sdk", "the SDK is the programs' choice; a room uses the API",
 		[]string{"telemetry/export"}},
 	{"net/http", "these decide, and talk to nobody",
-		[]string{"provider/...", "ingress", "admin", "internal/private", "internal/ingressd", "internal/workerd", "telemetry/export", "worker", "cmd/...", "e2e/...", "bench/...", "provider"}},
+		[]string{"provider/...", "ingress", "admin", "internal/private", "internal/ingressd", "internal/workerd", "telemetry/export", "worker", "cmd/...", "e2e/...", "examples/model", "bench/...", "provider"}},
 	{"github.com/cenkalti/backoff/v5", "version 4 is the one in use; two would drift apart", nil},
 }
 
 // readers may look into the environment. All others are told by their caller, so
 // that a setting has one name and one place.
-var readers = []string{"internal/config", "internal/program", "cmd/...", "examples/demo", "internal/redistest", "internal/natstest", "e2e/...", "bench/..."}
+var readers = []string{"internal/config", "internal/program", "cmd/...", "examples/...", "internal/redistest", "internal/natstest", "e2e/...", "bench/..."}
 
 const (
 	maxFile     = 400 // lines of a source file: more is two files
