@@ -142,7 +142,7 @@ const labRoom = "e2e/lab"
 // crash points, all or those that begin with a word.
 func labFaults(t *testing.T) func(name string) bool {
 	t.Helper()
-	kinds := map[string]bool{"poison": true, "crash": true}
+	kinds := map[string]bool{"poison": true, "crash": true, "blind": true}
 	for _, s := range sources(t) {
 		if s.room != labRoom || s.test {
 			continue
@@ -173,7 +173,7 @@ func TestTheLabsFaultsAreKnown(t *testing.T) {
 	t.Parallel()
 	faults := labFaults(t)
 	for name, want := range map[string]bool{
-		"kill worker": true, "crash": true, "crash=commit": true, "poison": true,
+		"kill worker": true, "crash": true, "crash=commit": true, "poison": true, "blind": true,
 		"kill nobody": false, "crash=nothing": false, "commit": false,
 	} {
 		if got := faults(name); got != want {

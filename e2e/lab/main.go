@@ -58,7 +58,7 @@ func parse(args []string) (o options, err error) {
 	f.DurationVar(&o.lease, "lease", 3*time.Second, "BOTMESH_LEASE during the faults")
 	f.IntVar(&o.workers, "workers", 3, "worker processes")
 	f.IntVar(&o.ingress, "ingress", 2, "ingress processes")
-	f.StringVar(&o.only, "only", "", "one part alone: chaos, crash[=<point>[:kill|:stop]] or poison")
+	f.StringVar(&o.only, "only", "", "one part alone: chaos, crash[=<point>[:kill|:stop]], poison or blind")
 	f.StringVar(&o.out, "out", "", "where logs, histories and dumps go; a temporary directory that a good run removes if not set")
 	f.BoolVar(&o.keep, "keep", false, "keep that directory after a good run, too")
 	f.StringVar(&o.judge, "judge", "", "judge again what a run left in a directory, with today's checks, and run nothing")
@@ -69,8 +69,8 @@ func parse(args []string) (o options, err error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("lab: unexpected %q", f.Args())
-	case o.only != "" && part != "chaos" && part != "crash" && part != "poison":
-		return o, fmt.Errorf("lab: -only %s: want chaos, crash or poison", o.only)
+	case o.only != "" && part != "chaos" && part != "crash" && part != "poison" && part != "blind":
+		return o, fmt.Errorf("lab: -only %s: want chaos, crash, poison or blind", o.only)
 	case o.length <= 0 || o.chats < 8 || o.rate <= 0 || o.lease < time.Second || o.workers < 2 || o.ingress < 2:
 		return o, errors.New("lab: want a length, 8 chats, a rate, a lease of 1s, 2 workers and 2 ingresses at least")
 	}

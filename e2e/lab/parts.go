@@ -33,6 +33,9 @@ func parts(ctx context.Context, o options) error {
 	if part == "" || part == "poison" {
 		errs = append(errs, runPoison(ctx, o, programs))
 	}
+	if part == "" || part == "blind" {
+		errs = append(errs, runBlind(ctx, o, programs))
+	}
 	return errors.Join(errs...)
 }
 
