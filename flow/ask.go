@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/botmesh-go/botmesh"
 )
@@ -60,12 +61,13 @@ type body[S any] interface {
 type step[S any] struct {
 	stepOptions
 	id   string
-	wait string // what it waits for, in the flow's fingerprint
+	kind string // what it waits for
+	wait string // the fingerprint of name and kind
 	body body[S]
 }
 
 // add makes a step part of the flow.
-func (f *Flow[S]) add(id Step[S], wait string, opts []StepOption, body func(*stepOptions) body[S]) {
+func (f *Flow[S]) add(id Step[S], kind []string, opts []StepOption, body func(*stepOptions) body[S]) {
 	if f.steps[string(id)] != nil {
 		f.fault("step %q is added twice", id)
 		return
@@ -73,7 +75,7 @@ func (f *Flow[S]) add(id Step[S], wait string, opts []StepOption, body func(*ste
 	if id == "" {
 		f.fault("a step has no name")
 	}
-	s := &step[S]{id: string(id), wait: wait}
+	s := &step[S]{id: string(id), kind: strings.Join(kind, " "), wait: fingerprint(append([]string{string(id)}, kind...)...)}
 	for _, opt := range opts {
 		opt.applyStep(&s.stepOptions)
 	}
@@ -97,7 +99,7 @@ func Ask[S, T any, P Prompt[S]](f *Flow[S], id Step[S], q Question[T], prompt P,
 		f.fault("step %q: %w", id, err)
 	}
 	buttons := q.Buttons()
-	f.add(id, fingerprint(string(id), q.Spec()), opts, func(o *stepOptions) body[S] {
+	f.add(id, []string{q.Spec()}, opts, func(o *stepOptions) body[S] {
 		return &question[S]{
 			id:      string(id),
 			spec:    q.Spec(),

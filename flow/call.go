@@ -17,7 +17,7 @@ const maxDepth = 16
 // one that begins at no question of its own can end at once.
 func Call[S, R any](f *Flow[S], id Step[S], sub *Flow[R], begin func(S) R, handler func(c *C[S], result R) Next, opts ...StepOption) {
 	f.calls = append(f.calls, sub)
-	f.add(id, fingerprint(string(id), "call "+sub.name), opts, func(*stepOptions) body[S] {
+	f.add(id, []string{"call " + sub.name}, opts, func(*stepOptions) body[S] {
 		return &call[S, R]{id, sub, begin, handler}
 	})
 }

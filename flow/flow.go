@@ -53,6 +53,7 @@ type Definition interface {
 	// walk visits the flow and those that it calls, each once.
 	walk(seen map[Definition]bool, visit func(d Definition))
 	own() []error
+	lock() []string
 	has() (back, help bool)
 }
 

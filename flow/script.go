@@ -49,8 +49,8 @@ func Script[S any](f *Flow[S], id Step[S], script func(c *Talk[S]) (Next, error)
 	for _, opt := range opts {
 		opt.applyStep(&asks)
 	}
-	words := append([]string{string(id), "script"}, slices.Sorted(slices.Values(asks.asks))...)
-	f.add(id, fingerprint(words...), opts, func(o *stepOptions) body[S] {
+	kind := append([]string{"script"}, slices.Sorted(slices.Values(asks.asks))...)
+	f.add(id, kind, opts, func(o *stepOptions) body[S] {
 		return &scriptStep[S]{f: f, id: id, options: o, run: script}
 	})
 }

@@ -28,3 +28,9 @@ func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	flowtest.Walk(t, orderFlow(), "l", "cheese", "Hauptstr. 5", "030 123456", "yes")
 }
+
+// Whoever changes what waiting customers depend on is told so, and by what.
+func TestWaitingCustomers(t *testing.T) {
+	t.Parallel()
+	flowtest.Lock(t, "testdata/flows.lock", orderFlow())
+}
