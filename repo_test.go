@@ -65,8 +65,9 @@ var house = map[string][]string{
 	"coord/internal/...":        {},
 
 	// Who joins them: the dispatcher knows no bot, the ingress no worker.
-	"dispatcher": {"journal", "coord", "checkpoint", "outbox"},
-	"ingress":    {"provider", "journal", "coord", "outbox"},
+	"dispatcher":          {"journal", "coord", "checkpoint", "outbox"},
+	"ingress":             {"provider", "journal", "coord", "outbox"},
+	"ingress/ingressmain": {"internal/ingressd", "internal/program", "provider"},
 	"worker": {"bot", "checkpoint/natsstore", "coord", "dispatcher", "flow", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/program",
 		"internal/workerd", "journal", "outbox", "provider"},
 

@@ -3,8 +3,7 @@
 package main
 
 import (
-	"github.com/botmesh-go/botmesh/internal/ingressd"
-	"github.com/botmesh-go/botmesh/internal/program"
+	"github.com/botmesh-go/botmesh/ingress/ingressmain"
 )
 
-func main() { program.Main(ingressd.Program()) }
+func main() { ingressmain.Main() }

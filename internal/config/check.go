@@ -64,26 +64,38 @@ func none(secrets ...Secret) bool {
 	return !slices.ContainsFunc(secrets, Secret.IsSet)
 }
 
-// CheckIngress says what an ingress misses.
-func (c Config) CheckIngress() error {
+// CheckReceivers says what the ingress's part of the providers that are set misses.
+func (c Config) CheckReceivers() error {
 	var p problems
 	p.when(c.WhatsApp.VerifyToken.IsSet() && !c.WhatsApp.AppSecret.IsSet(), "whatsapp_app_secret", "is not set, and is what WhatsApp's webhooks are signed with")
 	p.when(c.Telegram.Polls() && !c.Telegram.Token.IsSet(), "telegram_token", "is not set, and is what an ingress polls with")
-	p.when(!c.Telegram.Polls() && none(c.Telegram.Secret, c.WhatsApp.AppSecret, c.Slack.SigningSecret, c.StandardWebhooks.Secret, c.Webchat.Secret),
-		"telegram_secret", "is not set: an ingress needs the secret of at least one provider (or of the web chat, BOTMESH_WEBCHAT_SECRET)")
 	return errors.Join(p...)
 }
 
-// CheckWorker says what a worker misses.
-func (c Config) CheckWorker() error {
+// CheckIngress says what an ingress misses that has no providers of its own.
+func (c Config) CheckIngress() error {
+	var p problems
+	p.when(!c.Telegram.Polls() && none(c.Telegram.Secret, c.WhatsApp.AppSecret, c.Slack.SigningSecret, c.StandardWebhooks.Secret, c.Webchat.Secret),
+		"telegram_secret", "is not set: an ingress needs the secret of at least one provider (or of the web chat, BOTMESH_WEBCHAT_SECRET)")
+	return errors.Join(c.CheckReceivers(), errors.Join(p...))
+}
+
+// CheckSenders says what the worker's part of the providers that are set misses.
+func (c Config) CheckSenders() error {
 	w, b := c.WhatsApp, c.StandardWebhooks
 	var p problems
 	p.when(w.AccessToken.IsSet() && w.PhoneNumberID == "", "whatsapp_phone_number_id", "is not set, and is the number to send from")
 	p.when(b.SendSecret.IsSet() && !b.APIURL.IsSet(), "standardwebhooks_api_url", "is not set, and is where messages are posted to")
 	p.when(b.APIURL.IsSet() && !b.SendSecret.IsSet(), "standardwebhooks_send_secret", "is not set, and is what messages are signed with")
-	p.when(none(c.Telegram.Token, w.AccessToken, c.Slack.Token, b.SendSecret, c.Webchat.Secret),
-		"telegram_token", "is not set: a worker needs the token of at least one provider (or the web chat, BOTMESH_WEBCHAT_SECRET)")
 	return errors.Join(p...)
+}
+
+// CheckWorker says what a worker misses that has no providers of its own.
+func (c Config) CheckWorker() error {
+	var p problems
+	p.when(none(c.Telegram.Token, c.WhatsApp.AccessToken, c.Slack.Token, c.StandardWebhooks.SendSecret, c.Webchat.Secret),
+		"telegram_token", "is not set: a worker needs the token of at least one provider (or the web chat, BOTMESH_WEBCHAT_SECRET)")
+	return errors.Join(c.CheckSenders(), errors.Join(p...))
 }
 
 type problems []error

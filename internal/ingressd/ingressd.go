@@ -26,6 +26,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/provider/webchat"
 )
 
@@ -33,15 +34,20 @@ import (
 // everybody has heard that this replica is not ready any more.
 const linger = 2 * time.Second
 
-// Program is the ingress as a program.
-func Program() program.Program {
+// Program is the ingress as a program, with receivers of its own beside those that
+// the settings know.
+func Program(own ...provider.Receiver) program.Program {
+	check := config.Config.CheckIngress
+	if len(own) > 0 {
+		check = config.Config.CheckReceivers
+	}
 	return program.Program{
 		Name:     "botmesh-ingress",
 		Defaults: map[string]string{"admin_listen": "127.0.0.1:9091"},
-		Check:    config.Config.CheckIngress,
+		Check:    check,
 		Run: func(ctx context.Context, p program.Process) error {
 			engine.LogRedis(p.Log)
-			in, err := New(ctx, Config{Settings: p.Settings, Version: p.Version, Linger: min(linger, p.Settings.Drain/5), Log: p.Log})
+			in, err := New(ctx, Config{Settings: p.Settings, Receivers: own, Version: p.Version, Linger: min(linger, p.Settings.Drain/5), Log: p.Log})
 			if err != nil {
 				return err
 			}
@@ -54,6 +60,8 @@ func Program() program.Program {
 // Config configures an ingress. Settings are required.
 type Config struct {
 	Settings config.Config
+	// Receivers are providers of the program's own, beside those that the settings know.
+	Receivers []provider.Receiver
 	// Inside connects to a NATS server in this process; nil goes by the settings.
 	Inside nats.InProcessConnProvider
 	// Coordination elects who holds a session. Defaults to Redis, by the settings; it
@@ -191,6 +199,7 @@ func (in *Ingress) handler(j ingress.Journal) (http.Handler, error) {
 	if cfg.Receivers, err = receivers(s); err != nil {
 		return nil, err
 	}
+	cfg.Receivers = append(cfg.Receivers, in.cfg.Receivers...)
 	if s.Webchat.Secret.IsSet() {
 		in.letters = newLetters()
 		in.chat, err = webchat.New(webchat.Config{Secret: s.Webchat.Secret.Reveal(), Letters: in.letters, Title: s.Bot, Logger: log})

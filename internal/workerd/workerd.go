@@ -29,6 +29,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
+	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/telemetry"
 )
 
@@ -52,6 +53,8 @@ type Config struct {
 	Runner dispatcher.Runner
 	// Coordination defaults to Redis, by the settings.
 	Coordination engine.Coordination
+	// Senders are providers of the program's own, beside those that the settings know.
+	Senders []provider.Sender
 	// Limiter keeps calls within the platforms' limits. Defaults to one for all
 	// workers of the same Redis, or for this worker without one.
 	Limiter outbox.Limiter
@@ -86,6 +89,7 @@ func New(ctx context.Context, cfg Config) (*Worker, error) {
 	if w.senders, err = newSenders(cfg.Settings); err != nil {
 		return nil, config.Wrong(err)
 	}
+	w.senders.all = append(w.senders.all, cfg.Senders...)
 	for i, s := range w.senders.all {
 		w.senders.all[i] = through(cfg.Seams.Sender, s)
 	}
