@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -34,6 +35,9 @@ type LocalConfig struct {
 	// Receivers take webhooks; see [Local.Handler]. None is needed where something
 	// else calls [Local.Receive].
 	Receivers []provider.Receiver
+	// Sessions are held open, each once, from the beginning of Run to its end: long
+	// polling, a gateway.
+	Sessions []provider.Session
 	// Retention is how long messages are kept in memory, against repetitions. What a
 	// platform does not take for a quarter of that is dropped. Defaults to a day.
 	Retention time.Duration
@@ -55,6 +59,7 @@ type Local struct {
 	dispatcher *dispatcher.Dispatcher
 	server     *jet.Memory
 	handler    http.Handler
+	holders    []*ingress.Holder
 }
 
 // NewLocal makes a Local that does not run yet. The error names everything that is
@@ -119,6 +124,13 @@ func (l *Local) open(cfg LocalConfig, runner *Worker) (err error) {
 			return err
 		}
 	}
+	for _, s := range cfg.Sessions {
+		h, err := ingress.NewHolder(ingress.HolderConfig{Session: s, Journal: l.journal, Logger: cfg.Logger})
+		if err != nil {
+			return err
+		}
+		l.holders = append(l.holders, h)
+	}
 	l.dispatcher, err = dispatcher.New(dispatcher.Config{
 		Journal:     l.journal,
 		Coordinator: l.coord,
@@ -148,11 +160,23 @@ func (l *Local) Receive(ctx context.Context, records ...botmesh.Record) error {
 // [ingress.NewServer] has the bounds that a public address needs.
 func (l *Local) Handler() http.Handler { return l.handler }
 
-// Run serves chats until ctx ends, and drains: what runs then may end, and is sent. It is
-// called once. The error is nil after a drain.
+// Run serves chats until ctx ends, closes the sessions and drains: what runs then may
+// end, and is sent. It is called once. The error is nil after a drain.
 func (l *Local) Run(ctx context.Context) error {
-	err := l.dispatcher.Run(ctx)
-	err = errors.Join(err, l.coord.Close(context.WithoutCancel(ctx)))
+	serving, drain := context.WithCancel(context.WithoutCancel(ctx))
+	defer drain()
+	var sessions sync.WaitGroup
+	errs := make([]error, len(l.holders))
+	for i, h := range l.holders {
+		sessions.Go(func() { errs[i] = h.Run(ctx) })
+	}
+	defer context.AfterFunc(ctx, func() {
+		sessions.Wait() // nothing comes in any more
+		drain()
+	})()
+	err := l.dispatcher.Run(serving)
+	sessions.Wait()
+	err = errors.Join(append(errs, err, l.coord.Close(context.WithoutCancel(ctx)))...)
 	l.server.Close()
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,6 +240,58 @@ func TestLocalTakesWebhooks(t *testing.T) {
 		heard := p.take("1")
 		if w.Code != http.StatusOK || len(heard) != 1 || heard[0].Text != "you said: hello" {
 			t.Errorf("got %d and %v, want 200 and an answer", w.Code, heard)
+		}
+	})
+}
+
+// line is a session that brings one message each second.
+type line struct {
+	provider.Session
+	opened, open atomic.Int64
+}
+
+func (*line) ID() string { return "phone" }
+
+func (*line) Parse(item []byte) ([]botmesh.Record, error) {
+	return []botmesh.Record{called("1", string(item), string(item))}, nil
+}
+
+func (l *line) Run(ctx context.Context, sink provider.Sink) error {
+	l.opened.Add(1)
+	l.open.Add(1)
+	defer l.open.Add(-1)
+	for n := 0; ; n++ {
+		if err := sink.Store(ctx, [][]byte{[]byte(strconv.Itoa(n))}); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// SPEC: D1. The transport is connected once, and what it brings is answered.
+func TestLocalHoldsASession(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, s := &phone{}, &line{}
+		l, err := worker.NewLocal(worker.LocalConfig{Bot: demo.Bot(), Senders: []provider.Sender{p}, Sessions: []provider.Session{s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), 9500*time.Millisecond)
+		defer stop()
+		if err := l.Run(ctx); err != nil {
+			t.Errorf("Run: got error %v, want none", err)
+		}
+		heard := p.take("1")
+		if len(heard) != 10 || heard[9].Text != "you said: 9" {
+			t.Errorf("got %v, want ten answers", heard)
+		}
+		if s.opened.Load() != 1 || s.open.Load() != 0 {
+			t.Errorf("got %d sessions, %d of them open at the end, want one that is closed", s.opened.Load(), s.open.Load())
 		}
 	})
 }
