@@ -31,7 +31,8 @@
 // A position is also what a later build finds. It goes on where the step has its
 // name, or had it ([Was]), and the kind of answer is the same; if the question is
 // another by now, the reply is tried with it, and it is asked if that fails. Where
-// the step is gone, or the state can not be read, it is [ErrStranded].
+// the step is gone, [Flow.OnChanged] decides; without it, or if the state can not be read,
+// it is [ErrStranded].
 //
 // What belongs here: flows, their steps and state, and the turn that handlers see.
 // Answer types are in flow/ask, tests that play a chat in flow/flowtest. Which

@@ -77,9 +77,11 @@ type Flow[S any] struct {
 	first  string
 	cancel func(*C[S]) Next
 	giveUp func(*C[S], Step[S]) Next
-	schema string
-	faults []error
-	shape  func() string
+	// changed is for a step that is gone.
+	changed func(*C[S], string) Next
+	schema  string
+	faults  []error
+	shape   func() string
 }
 
 // New makes a flow without steps; [Ask], [Script] and [Call] add them, and the first

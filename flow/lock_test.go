@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/flow/ask"
@@ -76,6 +77,40 @@ func TestADiffSaysWhatBecomesOfWaitingChats(t *testing.T) {
 	if got := flow.Diff(flow.Lock(old), flow.Lock(old)); got != nil {
 		t.Errorf("the same: got %q, want nothing", got)
 	}
+}
+
+// A step that is gone is for OnChanged, whatever wakes the chat there.
+func TestAStepThatIsGone(t *testing.T) {
+	t.Parallel()
+	build := func(late bool) *bot.Bot {
+		f := flow.New[before]("meal", flow.Trigger("/meal"), flow.Back(2))
+		flow.Ask(f, "dish", ask.Text(), "Dish?", func(c *flow.C[before], s string) flow.Next {
+			c.State.Dish = s
+			return c.Goto("gone")
+		})
+		if !late {
+			flow.Ask(f, "gone", ask.Int(), "Any?", over[before, int])
+			return bot.New().Flow(f)
+		}
+		flow.Ask(f, "new", ask.Int(), func(b before) string { return "How much " + b.Dish + "?" }, over[before, int])
+		f.OnChanged(func(c *flow.C[before], gone string) flow.Next {
+			if c.Text() == "never" {
+				return c.End()
+			}
+			c.Sayf("There is no %q any more.", gone)
+			return c.Goto("new")
+		})
+		return bot.New().Flow(f)
+	}
+	waiting := func() *flowtest.Player {
+		return flowtest.Play(t, build(false)).User("/meal").Bot("Dish?").User("soup").Bot("Any?").Redeploy(build(true))
+	}
+	waiting().CrashOn("3").Bot(`There is no "gone" any more.`, "How much soup?").User("3").Idle()
+	waiting().User("never").Idle()
+	waiting().User("/cancel").Bot("cancelled").Idle()
+	waiting().User("/back").Bot("Dish?")
+	waiting().Record(botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: "~1:x"}}).
+		Bot("that button is no longer in use", `There is no "gone" any more.`, "How much soup?")
 }
 
 // failing is a test that notes that it failed.

@@ -140,6 +140,9 @@ type move[S any] struct {
 func (f *Flow[S]) resume(t *Turn, p Position) (*move[S], error) {
 	s := f.step(p.Step)
 	if s == nil {
+		s = f.goneStep(p.Step)
+	}
+	if s == nil {
 		return nil, fmt.Errorf("%w: flow %s has no step %q", ErrStranded, f.name, p.Step)
 	}
 	m := &move[S]{f: f, c: &C[S]{Turn: t}, s: s, p: p, trail: p.left(f.back)}
