@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -47,21 +48,35 @@ func Dump(ctx context.Context, s jet.Stream, tell func(jet.Stored) error) (gone 
 	return gone, nil
 }
 
-// fetch reads the messages from a place on, and leaves out those that are gone.
+// pause waits before a read is made again, and is false if ctx ends first.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// fetch reads the messages from a place on, and leaves out those that are gone. A read
+// that fails is made again until ctx ends: the servers may be busy.
 func fetch(ctx context.Context, s jet.Stream, from uint64, into []jet.Stored) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(dumpedAtOnce)
 	for i := range into {
 		g.Go(func() error {
-			m, err := s.Get(ctx, from+uint64(i))
-			switch {
-			case errors.Is(err, botmesh.ErrNotFound):
-				return nil
-			case err != nil:
-				return fmt.Errorf("check: dump %s: message %d: %w", s.Name(), from+uint64(i), err)
+			for {
+				m, err := s.Get(ctx, from+uint64(i))
+				switch {
+				case err == nil:
+					into[i] = m
+					return nil
+				case errors.Is(err, botmesh.ErrNotFound):
+					return nil
+				case !pause(ctx):
+					return fmt.Errorf("check: dump %s: message %d: %w", s.Name(), from+uint64(i), err)
+				}
 			}
-			into[i] = m
-			return nil
 		})
 	}
 	return g.Wait()

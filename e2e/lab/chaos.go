@@ -155,8 +155,8 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 	c := &chaos{scene: s, plan: plan, phases: phases{last: time.Now()}}
 	defer c.phases.print()
 	if err := c.run(ctx); err != nil {
-		e, v, _ := s.judge(ctx, check.Evidence{IdleWithin: c.rest}) // as far as it went
-		return e, v, err
+		e, v, blind := s.judge(ctx, check.Evidence{IdleWithin: c.rest}) // as far as it went
+		return e, v, errors.Join(err, blind)
 	}
 	s.drain(ctx, c.rest)
 	c.phases.next("coming to rest")

@@ -40,11 +40,11 @@ func (s *scene) gather(ctx context.Context, e check.Evidence) error {
 		}
 	}
 	e.Redis, err = s.redisKeys(ctx)
-	errs = append(errs, err, keep(s.cfg.dir, e))
-	if err := errors.Join(errs...); err != nil {
+	errs = append(errs, err)
+	if err := errors.Join(errs...); err != nil { // half of it is no evidence
 		return fmt.Errorf("lab: gathering the evidence: %w", err)
 	}
-	return nil
+	return keep(s.cfg.dir, e)
 }
 
 // streamsOf are the names of a bot's streams.

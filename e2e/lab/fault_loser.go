@@ -9,6 +9,7 @@ import (
 
 	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/e2e/history"
+	"github.com/botmesh-go/botmesh/e2e/netproxy"
 	"github.com/botmesh-go/botmesh/e2e/probe"
 )
 
@@ -63,32 +64,43 @@ func loseCommit(ctx context.Context, c *chaos, f Fault, begin func(string)) (str
 }
 
 // overtake waits until a worker has stopped before a commit, lets another one make it,
-// and the first go on. It says whose commit was refused, nothing if none was.
+// and the first go on, which does not hear from Redis meanwhile that its turn is lost. It
+// says whose commit was refused, nothing if none was: the others may have been slow, and
+// the first known by its own clock that its lease is over.
 func (c *chaos) overtake(ctx context.Context, w *fleet.Replica) (effect string, err error) {
 	victim := w.Process()
-	chat, at := "", history.Now()
-	ok := c.follow.await(ctx, meetTime, at, func(e history.Event) bool {
+	var chat string
+	var at int64
+	began := history.Now()
+	if c.follow.await(ctx, meetTime, began, func(e history.Event) bool {
 		if e.Kind != history.Point || e.Process != victim {
 			return false
 		}
-		chat = e.Target
+		chat, at = e.Target, e.T
 		return true
-	})
+	}) == 0 {
+		return "", nil
+	}
 	id, err := strconv.ParseInt(strings.TrimPrefix(chat, "telegram."), 10, 64)
-	if ok == 0 || err != nil {
+	if err != nil {
 		return "", err
 	}
+	redis := c.fleet.Link(w.Name, "redis")
+	redis.Set(silent)
+	defer redis.Set(netproxy.Rules{})
 	other := func(e history.Event) bool {
 		return e.Kind == history.Commit && e.Outcome == history.Done && e.Chat == chat && e.Process != victim
 	}
-	for end := time.Now().Add(meetTime); c.follow.await(ctx, time.Second/2, at, other) == 0; {
-		if time.Now().After(end) || ctx.Err() != nil {
+	for end := time.Now().Add(c.plan.Lease); ; {
+		if err := c.forget(ctx, chat); err == nil { // else Redis is away
+			c.users.say(ctx, id, "/count") // a nudge for somebody; the one who stopped may get it
+		}
+		if c.follow.await(ctx, time.Second/3, at, other) > 0 {
+			break
+		}
+		if time.Now().After(end) {
 			return "", nil
 		}
-		if err := c.forget(ctx, chat); err != nil {
-			continue // Redis is away
-		}
-		c.users.say(ctx, id, "/count") // a nudge for somebody; the one who stopped may get it
 	}
 	w.Child().Thaw()
 	if c.follow.await(ctx, meetTime/10, at, func(e history.Event) bool {
