@@ -33,12 +33,21 @@ func (r *Replica) get(ctx context.Context, path string) (status int, body string
 	return resp.StatusCode, string(b), nil
 }
 
-// Status is what a worker says of itself on /statusz.
+// Status is what a replica says of itself on /statusz: a worker of its lanes, an
+// ingress of its sessions.
 type Status struct {
-	Replica     string `json:"replica"`
-	Incarnation string `json:"incarnation"`
-	Draining    bool   `json:"draining"`
-	Lanes       []Lane `json:"lanes"`
+	Replica     string    `json:"replica"`
+	Incarnation string    `json:"incarnation"`
+	Draining    bool      `json:"draining"`
+	Lanes       []Lane    `json:"lanes"`
+	Sessions    []Session `json:"sessions"`
+}
+
+// Session is a session that an ingress holds or stands by for.
+type Session struct {
+	Role  string `json:"role"`
+	Fence uint64 `json:"fence"`
+	Open  bool   `json:"open"`
 }
 
 // Lane is a chat that a worker has work for.
@@ -60,7 +69,7 @@ func (s Status) Holding() (chats []string) {
 	return chats
 }
 
-// Status asks a worker for its status.
+// Status asks a replica for its status.
 func (r *Replica) Status(ctx context.Context) (Status, error) {
 	code, body, err := r.get(ctx, "/statusz")
 	if err != nil {

@@ -35,6 +35,8 @@ type Config struct {
 	// Proxied puts a proxy on the way from each replica to each server and to the
 	// platform, and from the platform to each ingress. [Fleet.Link] has them.
 	Proxied bool
+	// Polling has the ingress ask the platform for updates.
+	Polling bool
 	// Env is what all replicas get beside the addresses, by name.
 	Env map[string]string
 	// Each gives the settings that differ with each start of a replica, if set.

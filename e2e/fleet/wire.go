@@ -35,7 +35,29 @@ func (f *Fleet) ingress(name string) (*Replica, error) {
 		return nil, err
 	}
 	r.URL = "http://" + way
-	return r, nil
+	if f.cfg.Polling {
+		err = f.polls(r)
+	}
+	return r, err
+}
+
+// polls has an ingress ask the platform for updates, one at a time.
+func (f *Fleet) polls(r *Replica) error {
+	redis, err := f.way(r.Name, f.Redis.Name, f.Redis.Addr)
+	if err != nil {
+		return err
+	}
+	api, err := f.api(r.Name)
+	if err != nil {
+		return err
+	}
+	r.cfg.Env = append(r.cfg.Env, "BOTMESH_TELEGRAM_MODE=polling",
+		"BOTMESH_REDIS_URL=redis://"+redis+"/0", "BOTMESH_TELEGRAM_TOKEN="+f.cfg.Platform.Token())
+	each := r.env
+	r.env = func(process string) []string {
+		return append(each(process), "BOTMESH_TELEGRAM_API_URL="+api(process))
+	}
+	return nil
 }
 
 func (f *Fleet) worker(name string) (*Replica, error) {

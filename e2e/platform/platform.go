@@ -137,6 +137,11 @@ func (p *Platform) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the path names no process", http.StatusNotFound)
 		return
 	}
+	if path, ok := strings.CutSuffix(path, "/getUpdates"); ok { // it sends nothing
+		r.URL.Path, r.URL.RawPath = "/"+path+"/getUpdates", ""
+		p.cfg.API.ServeHTTP(w, r)
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
