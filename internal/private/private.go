@@ -138,6 +138,10 @@ func answer(w http.ResponseWriter, err error, note string) {
 }
 
 func (s *Server) healthy() error {
+	p := s.probes.Load()
+	if p == nil || p.Beat == nil {
+		return nil // it has no loop that could stand still
+	}
 	if at := s.beaten.Load(); at != nil && time.Since(*at) > beatLate {
 		return fmt.Errorf("stands still since %s", at.UTC().Format(time.RFC3339))
 	}

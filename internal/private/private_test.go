@@ -131,6 +131,24 @@ func TestBeatThatHangs(t *testing.T) {
 	})
 }
 
+// SPEC W3: a program that has no loop to ask is healthy as long as it answers.
+func TestWithoutABeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var s Server
+		s.Watch(Probes{})
+		go s.beat(ctx)
+		time.Sleep(10 * beatLate)
+		synctest.Wait()
+		if err := s.healthy(); err != nil {
+			t.Errorf("got %v, want healthy", err)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 func TestStartOnATakenAddress(t *testing.T) {
 	t.Parallel()
 	s := start(t)
