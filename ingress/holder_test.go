@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,7 +143,6 @@ func TestOneHoldsTheSessionAndTheNextFollows(t *testing.T) {
 		if took := time.Since(before); took != 0 || b.holder.Status().Role != Leader {
 			t.Errorf("got %+v after %v, want the next at once", b.holder.Status(), took)
 		}
-		b.run = nil // it dies: nothing it does counts any more
 		b.coordinator.Crash()
 		time.Sleep(testLease + time.Second)
 		if got := f.notes(); got[len(got)-1] != "c opens" {
@@ -156,9 +156,9 @@ func TestASessionThatStaysClosedGoesToAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{}
-		var open bool
+		var open atomic.Bool
 		a := f.join(t, "a", HolderConfig{}, func(ctx context.Context, s provider.Sink) error {
-			if open {
+			if open.Load() {
 				return stays(ctx, s)
 			}
 			return errors.New("no way through")
@@ -179,13 +179,13 @@ func TestASessionThatStaysClosedGoesToAnother(t *testing.T) {
 		if err := a.holder.Ready(); err != nil {
 			t.Errorf("got %v from the one that stepped down, want it ready", err)
 		}
-		open = true
+		open.Store(true)
 		b.stop()
 		time.Sleep(defaultCoolOff)
 		if got := a.holder.Status(); got.Role != Leader || !got.Open {
 			t.Errorf("got %+v, want the first to lead again", got)
 		}
-		b = f.join(t, "b", HolderConfig{}, stays)
+		f.join(t, "b", HolderConfig{}, stays)
 		time.Sleep(time.Hour)
 		if got := a.holder.Status().Role; got != Leader {
 			t.Errorf("got %v, want an open session to stay", got)

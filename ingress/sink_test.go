@@ -125,17 +125,18 @@ func TestWhoLostTheSessionConfirmsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, stored := &fleet{}, make(chan error, 2)
 		j := &fakeJournal{}
-		var a *replica
+		crash := make(chan func(), 1)
 		j.publish = func(context.Context, []botmesh.Record) error {
-			a.coordinator.Crash() // nothing renews it any more
+			(<-crash)() // nothing renews it any more
 			time.Sleep(testLease)
 			return nil // it was stored all the same
 		}
-		a = f.join(t, "a", HolderConfig{Journal: j}, func(ctx context.Context, s provider.Sink) error {
+		a := f.join(t, "a", HolderConfig{Journal: j}, func(ctx context.Context, s provider.Sink) error {
 			stored <- s.Store(ctx, [][]byte{[]byte("1")})
 			stored <- s.Store(context.Background(), [][]byte{[]byte("2")})
 			return nil
 		})
+		crash <- a.coordinator.Crash
 		for _, what := range []string{"what was in hand", "what came later"} {
 			if err := outcome(t, stored); !errors.Is(err, botmesh.ErrLeaseLost) {
 				t.Errorf("got %v from storing %s, want that the lease is lost", err, what)
