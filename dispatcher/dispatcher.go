@@ -168,6 +168,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	d.abort(errDraining)
 	background.Wait()
 	d.parking.close()
+	if !errors.Is(err, journal.ErrEpochChanged) {
+		err = d.lastLook()
+	}
 	if errors.Is(err, journal.ErrEpochChanged) {
 		d.sweepAgain()
 		return fmt.Errorf("dispatcher: %w", err)

@@ -204,6 +204,9 @@ func (h *hold) pace() error {
 // A read may be answered by a replica that lags. What it shows is a prefix, so a
 // first record at or below one that was nudged is the true next one. If it shows
 // none, the leader is asked for the nudged one.
+//
+// What is read may also be of a journal that was made anew a moment ago. A record
+// that was nudged here, or the leader's word after the read, shows that it is not.
 func (h *hold) next() ([]journal.Entry, error) {
 	wait := patience()
 	for {
@@ -212,7 +215,11 @@ func (h *hold) next() ([]journal.Entry, error) {
 			return nil, nil
 		}
 		entries, err := h.d.cfg.Journal.Read(h.ctx, h.chat, h.cp.Cursor, readLimit)
-		if err == nil && len(entries) > 0 && entries[0].Record.Seq <= target {
+		found := err == nil && len(entries) > 0 && entries[0].Record.Seq <= target
+		if found && !h.nudged(entries) {
+			err = h.d.cfg.Journal.Current(h.ctx)
+		}
+		if found && err == nil {
 			return entries, nil
 		}
 		there := true
@@ -302,7 +309,7 @@ func (h *hold) wakeUp(ctx context.Context, cancel func()) <-chan struct{} {
 func (h *hold) end(err error) error {
 	h.slot.give()
 	ctx := context.WithoutCancel(h.ctx)
-	closing, cancel := context.WithTimeout(ctx, h.moment())
+	closing, cancel := context.WithTimeout(ctx, h.d.moment())
 	defer cancel()
 	if _, cerr := h.delivery.Close(closing); cerr != nil {
 		h.d.log.WarnContext(ctx, "delivery not closed in order, the next owner waits", "chat", h.chat, "err", cerr)
@@ -311,7 +318,7 @@ func (h *hold) end(err error) error {
 		h.d.held.drop(h.key)
 		return h.lost()
 	}
-	releasing, cancel := context.WithTimeout(ctx, h.moment())
+	releasing, cancel := context.WithTimeout(ctx, h.d.moment())
 	defer cancel()
 	h.ctx = releasing // the drain's time may be up
 	h.unclaim()
@@ -326,8 +333,8 @@ func (h *hold) end(err error) error {
 	return err
 }
 
-// moment is how long a turn's end waits for an engine.
-func (h *hold) moment() time.Duration { return min(h.d.cfg.Lease/3, 2*time.Second) }
+// moment is how long an end waits for an engine.
+func (d *Dispatcher) moment() time.Duration { return min(d.cfg.Lease/3, 2*time.Second) }
 
 // keepCopy remembers the chat as the store has it.
 func (h *hold) keepCopy(err error) {

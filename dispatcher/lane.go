@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,6 +109,16 @@ func (l *lane) above(cursor uint64) (lowest, given uint64) {
 		}
 	}
 	return lowest, l.given
+}
+
+// nudged reports whether a nudge is of the very record that one of entries is.
+func (l *lane) nudged(entries []journal.Entry) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(entries, func(e journal.Entry) bool {
+		n, ok := l.nudges[place{e.Record.Epoch, e.Record.Seq}]
+		return ok && n.Stored.Equal(e.Record.Stored)
+	})
 }
 
 // take removes the nudges that which chooses and returns them.

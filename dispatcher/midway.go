@@ -25,7 +25,7 @@ type request struct {
 	send   *botmesh.Send // to send now
 	next   chan<- botmesh.Record
 	yield  bool
-	user   bool          // to read the user
+	user   bool // to read the user
 	answer chan answer
 }
 

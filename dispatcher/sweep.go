@@ -12,6 +12,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/journal"
 )
 
 // sweptKey is where the store keeps the epoch of the journal that was swept last.
@@ -27,14 +28,17 @@ const sweepPause = 10 * time.Second
 // What a chat has left to do, effects to confirm or letters to deliver, stands
 // under an unacknowledged record. When the journal is made anew those records are
 // gone, and nobody would look at the chat until its user writes again.
+//
+// It looks again and again, since who leaves the old journal asks for another sweep; and
+// seldom at the moments of what else goes by leases.
 func (d *Dispatcher) sweep() {
 	for {
-		err := d.sweepOnce(d.soft)
-		if err == nil || d.draining() {
-			return
+		wait := 2*d.cfg.Lease + d.cfg.Lease/7
+		if err := d.sweepOnce(d.soft); err != nil && !d.draining() {
+			d.log.WarnContext(d.soft, "the sweep of a new journal did not end, it is made again", "err", err)
+			wait = sweepPause
 		}
-		d.log.WarnContext(d.soft, "the sweep of a new journal did not end, it is made again", "err", err)
-		if !pause(d.soft, sweepPause) {
+		if !pause(d.soft, wait) {
 			return
 		}
 	}
@@ -75,17 +79,35 @@ func (d *Dispatcher) sweepOnce(ctx context.Context) error {
 	return nil
 }
 
-// sweepAgain has the next dispatcher sweep once more. What this one committed while
-// it drained stands under records of the old journal, and another replica's sweep of
-// the new one may have been before that. A replica that is killed in this moment
-// leaves such a chat to the next message of its user.
+// lastLook says whether the journal was made anew while this dispatcher drained.
+func (d *Dispatcher) lastLook() error {
+	ctx, cancel := context.WithTimeout(context.Background(), d.moment())
+	defer cancel()
+	err := insist(ctx, func() error { return d.cfg.Journal.Current(ctx) })
+	if err != nil && !errors.Is(err, journal.ErrEpochChanged) {
+		d.log.WarnContext(ctx, "could not look whether the journal was made anew", "err", err)
+	}
+	return err
+}
+
+// sweepAgain has whoever serves the new journal sweep it once more. What this
+// dispatcher committed before it left the old one stands under records that are gone,
+// and the sweep of the new one may have been before that. A replica that is killed in
+// this moment leaves such a chat to the next message of its user.
 func (d *Dispatcher) sweepAgain() {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Lease/3)
 	defer cancel()
-	row, err := d.cfg.Store.Load(ctx, sweptKey)
-	if err == nil && row.Revision != 0 {
+	err := insist(ctx, func() error {
+		row, err := d.cfg.Store.Load(ctx, sweptKey)
+		if err != nil || row.Revision == 0 {
+			return err
+		}
 		_, err = d.cfg.Store.Swap(ctx, sweptKey, row, []byte("{}"), d.nonce.next(), 0)
-	}
+		if errors.Is(err, botmesh.ErrConflict) {
+			return botmesh.ErrRefused // another replica swept meanwhile, perhaps too early
+		}
+		return err
+	})
 	if err != nil {
 		d.log.WarnContext(ctx, "the new journal may not be swept again", "err", err)
 	}

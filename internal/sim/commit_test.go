@@ -65,7 +65,10 @@ func (j *judge) checkpointed(p *process, c *chat, m jet.Publish, seq uint64) {
 		j.midway(c, was, is)
 	}
 	j.tried(c, was, is)
-	c.rev, c.cp, c.ends = seq, is, time.Time{}
+	c.rev, c.cp, c.ends, c.late = seq, is, time.Time{}, nil
+	if is.Epoch != j.s.epochs[inbox] {
+		c.late, c.posthumous = p, p.left
+	}
 	if k := is.Claim; k != nil && k.Alone && (p.dead || p.left) && (was.Claim == nil || *was.Claim != *k) {
 		j.head(c).alone++
 	}

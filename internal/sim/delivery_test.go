@@ -192,12 +192,19 @@ func (j *judge) takes(m *made) {
 	}
 }
 
+// forsaken reports whether what is left of the chat waits for its user: a process
+// that died did it under a journal that was gone, and nobody can know.
+func (c *chat) forsaken() bool { return c.late != nil && (c.late.dead || c.posthumous) }
+
 // unsettled are the letters that are on their way, and the effects.
 func (j *judge) unsettled() (left []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, key := range j.keys {
 		c := j.chats[key]
+		if c.forsaken() {
+			continue
+		}
 		if c.chain.Through < c.last {
 			left = append(left, fmt.Sprintf("letters of %s: the last is at %d, settled are those up to %d", key, c.last, c.chain.Through))
 		}
@@ -227,6 +234,9 @@ func (j *judge) end() {
 		}
 		for _, l := range c.letters {
 			for _, p := range l.parts {
+				if c.forsaken() {
+					continue
+				}
 				j.seen(c, l, p)
 			}
 		}

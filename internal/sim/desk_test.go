@@ -111,7 +111,7 @@ func (d *desk) delivery(p *process, m jet.Stored, times uint64) jet.Delivery {
 				d.s.note("lost")
 				return
 			}
-			if h := d.pending[m.Seq]; h != nil {
+			if h := d.pending[m.Seq]; h != nil && d.epoch == d.s.epochs[inbox] { // else it went with its stream
 				do(h)
 			}
 		})

@@ -47,6 +47,10 @@ type chat struct {
 	rev  uint64
 	ends time.Time
 	cp   checkpoint.Checkpoint
+	// late wrote the last checkpoint under a journal that was gone by then, after that
+	// process had left if posthumous.
+	late       *process
+	posthumous bool
 	// The journal, and what took effect of it.
 	records []*record
 	applied map[string]bool // ids

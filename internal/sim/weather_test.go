@@ -47,11 +47,11 @@ func newWeather(rng *rand.Rand) weather {
 	w.stall = rate(0, 100, 300)
 	w.storm = time.Duration(rng.IntN(90)) * time.Second
 	switch rng.IntN(10) {
-	case 0:
-		w.newJournal = 30
-	case 1:
+	case 0, 1:
+		w.newJournal = 60
+	case 2:
 		w.newOutbox = 30
-	case 2, 3:
+	case 3, 4:
 		w.retention = 8 * time.Minute
 		w.idle = w.retention/2 + time.Duration(rng.IntN(14))*time.Minute
 	}
@@ -89,7 +89,7 @@ func (s *sim) misfortune() bool {
 	case strike(w.remove):
 		return s.befall("remove", s.remove)
 	case strike(w.newJournal):
-		return s.befall("new journal", func() { s.stopAll(s.newJournal) })
+		return s.befall("new journal", s.newJournal)
 	case strike(w.newOutbox):
 		return s.befall("new outbox", func() { s.stopAll(s.newOutbox) })
 	}
@@ -197,9 +197,9 @@ func (s *sim) remove() {
 	}
 }
 
-// newJournal deletes the journal and makes it anew. Nobody has it open: who did might
-// commit after the sweep of the new one, and leave a letter that no record stands for.
+// newJournal deletes the journal and makes it anew, beside replicas that have it open.
 func (s *sim) newJournal() {
+	s.weather.newJournal = 0
 	s.judge.journalGone()
 	s.server.Delete(streamName(inbox))
 	s.renew(inbox, "j")
@@ -207,13 +207,13 @@ func (s *sim) newJournal() {
 
 // newOutbox deletes the outbox and makes it anew.
 func (s *sim) newOutbox() {
+	s.flying = nil // all are dead
 	s.judge.outboxGone()
 	s.server.Delete(streamName(out))
 	s.renew(out, "o")
 }
 
 func (s *sim) renew(kind, letter string) {
-	s.flying = nil
 	s.made++
 	s.epochs[kind] = fmt.Sprint(letter, s.made)
 	s.note("%s is made anew: %s", kind, s.epochs[kind])
@@ -221,7 +221,7 @@ func (s *sim) renew(kind, letter string) {
 
 // stopAll kills all replicas, one after the other, before do.
 func (s *sim) stopAll(do func()) {
-	s.weather.newJournal, s.weather.newOutbox = 0, 0
+	s.weather.newOutbox = 0
 	s.repair = do
 }
 
