@@ -6,7 +6,7 @@ import (
 )
 
 // ErrInterrupted is the cause with which the context of a run ends that gave way to
-// the chat's next message; see [Meanwhile.Yield].
+// the chat's next message; see [Meanwhile.Interrupt].
 var ErrInterrupted = errors.New("botmesh: interrupted by the chat's next message")
 
 // Meanwhile is what a [Midway] may be too: it tells a run of messages that come while
@@ -19,12 +19,12 @@ type Meanwhile interface {
 	// it was dealt with. The error is the cause of ctx, or of the run's end. It is
 	// called by one goroutine at a time.
 	Next(ctx context.Context) (Record, error)
-	// Yield lets the next message interrupt the run: its context ends with
+	// Interrupt makes the run give way to what Next has given: its context ends with
 	// [ErrInterrupted], nothing of it takes effect but what it committed by then, and
-	// the record is run again at once with that message in Run.Also. No try is spent.
-	// A run with [MaxAlso] of them is interrupted no more.
-	Yield(ctx context.Context) error
+	// the record is run again at once with those messages in Run.Also. No try is spent.
+	// It returns an error: ErrInterrupted, or why it could not be.
+	Interrupt(ctx context.Context) error
 }
 
-// MaxAlso bounds Run.Also.
+// MaxAlso bounds Run.Also: a run that has as many is given no more.
 const MaxAlso = 16

@@ -27,15 +27,16 @@ var ErrUsage = errors.New("bot: the arguments will not do")
 // for concurrent use. The methods that fill it return it, so that they can be
 // chained.
 type Bot struct {
-	commands map[string]*command
-	usages   []string // in the order they were registered
-	flows    map[string]flow.Definition
-	words    map[string]flow.Definition // triggers that are no commands, in lower case
-	timers   map[string]Handler         // by the kind of a timer
-	events   events
-	fallback Handler
-	texts    Texts
-	faults   []error
+	commands  map[string]*command
+	usages    []string // in the order they were registered
+	flows     map[string]flow.Definition
+	words     map[string]flow.Definition // triggers that are no commands, in lower case
+	timers    map[string]Handler         // by the kind of a timer
+	events    events
+	fallback  Handler
+	texts     Texts
+	meanwhile flow.Policy // of handlers
+	faults    []error
 
 	before    []func(in *Incoming) error
 	after     []Handler

@@ -30,7 +30,12 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	if err != nil {
 		return botmesh.Outcome{}, fmt.Errorf("bot: reading the chat's state: %w", err)
 	}
-	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat}
+	cancelled := interruptedBy(run)
+	if cancelled { // by the user, who waits for no answer to the message any more
+		run.Record, run.Also = run.Also[len(run.Also)-1], nil
+	}
+	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat, cancelled: cancelled}
+	t.Hold(isCommand, isCancel)
 	before := chat.Position
 	var usage usageError
 	var drop dropped
@@ -52,7 +57,9 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	if err != nil {
 		return botmesh.Outcome{}, err
 	}
-	out := botmesh.Outcome{State: state, Sends: t.Sends(), Commands: t.Commands(), User: t.UserChanges()}
+	out := botmesh.Outcome{
+		State: state, Sends: t.Sends(), Commands: t.Commands(), User: t.UserChanges(), Through: t.Heard(),
+	}
 	out.Arm, out.Disarm = t.Timers()
 	return out, nil
 }
@@ -71,6 +78,8 @@ type turn struct {
 	*flow.Turn
 	bot  *Bot
 	chat flow.Chat
+
+	cancelled bool // by the record, a run
 }
 
 // run handles the record, with the hooks around it.
@@ -171,6 +180,9 @@ func (t *turn) timeUp() error {
 // handle runs a plain handler. An open question stays open.
 func (t *turn) handle(h Handler, args string) error {
 	c := &Context{Turn: t.Turn, bot: t.bot, args: args, values: newValues(t.chat.Values)}
+	if t.bot.meanwhile != flow.Queue {
+		t.Meanwhile(t.bot.meanwhile)
+	}
 	if err := h(c); err != nil {
 		return err
 	}
@@ -200,7 +212,11 @@ func (t *turn) start(f flow.Definition) error {
 // so that /cancel always leads out.
 func (t *turn) cancel() error {
 	p := t.chat.Position
-	if p == nil {
+	switch {
+	case p == nil && t.cancelled:
+		t.Say(t.T(t.bot.texts.Cancelled))
+		return nil
+	case p == nil:
 		t.Say(t.T(t.bot.texts.NothingToCancel))
 		return nil
 	}

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,11 +28,13 @@ func (m *midway) Next(ctx context.Context) (botmesh.Record, error) {
 	}
 }
 
-// Yield implements [botmesh.Meanwhile].
-func (m *midway) Yield(ctx context.Context) error {
-	_, err := m.ask(ctx, request{yield: true})
+// Interrupt implements [botmesh.Meanwhile].
+func (m *midway) Interrupt(ctx context.Context) error {
+	_, err := m.ask(ctx, request{end: true})
 	return err
 }
+
+var errNothingCame = errors.New("dispatcher: nothing came that could interrupt the run")
 
 // interruptedError says that a run gave way to the chat's next message, the last of
 // those that the record is to be run with again.
@@ -54,8 +57,7 @@ type watch struct {
 	last uint64           // the sequence that was looked at last
 	shut bool             // behind a record that is no message nothing is looked at
 
-	next   chan<- botmesh.Record // who waits for the next one, nil if nobody does
-	yields bool
+	next chan<- botmesh.Record // who waits for the next one, nil if nobody does
 
 	woken  <-chan struct{}
 	tick   <-chan time.Time
@@ -70,16 +72,12 @@ func (h *hold) watch(r botmesh.Record, also []botmesh.Record) *watch {
 	return w
 }
 
-// takes reports whether a request is for the watch, and notes what is wanted.
+// takes reports whether a request is for the watch, and takes it.
 func (w *watch) takes(q request) bool {
-	switch {
-	case q.next != nil:
-		w.next = q.next
-	case q.yield:
-		w.yields = len(w.more) < botmesh.MaxAlso
-	default:
+	if q.next == nil {
 		return false
 	}
+	w.next = q.next
 	if w.ticker == nil {
 		w.ticker = time.NewTicker(w.h.d.cfg.Lease / 15)
 		w.tick, w.woken = w.ticker.C, w.h.wake
@@ -88,33 +86,29 @@ func (w *watch) takes(q request) bool {
 	return true
 }
 
+// came reports whether the run was given something to give way to.
+func (w *watch) came() bool { return len(w.more) > w.also }
+
 func (w *watch) stop() {
 	if w.ticker != nil {
 		w.ticker.Stop()
 	}
 }
 
-// look gives the next message to whoever waits for it. It reports true if the message
-// interrupts the run.
-func (w *watch) look(ctx context.Context) (interrupts bool) {
-	for w.next != nil || w.yields {
-		r, ok := w.find(ctx)
-		if !ok {
-			return false
-		}
-		w.more = append(w.more, r)
-		if w.yields {
-			return true
-		}
-		w.next <- r
-		w.next = nil
+// look gives the next message, if it is there, to whoever waits for it.
+func (w *watch) look(ctx context.Context) {
+	if w.next == nil {
+		return
 	}
-	return false
+	if r, ok := w.find(ctx); ok {
+		w.next <- r
+		w.next, w.more = nil, append(w.more, r)
+	}
 }
 
 // find reads the next message from the journal.
 func (w *watch) find(ctx context.Context) (botmesh.Record, bool) {
-	if w.shut {
+	if w.shut || len(w.more) >= botmesh.MaxAlso {
 		return botmesh.Record{}, false
 	}
 	entries, err := w.h.d.cfg.Journal.Read(ctx, w.h.chat, w.last, readLimit)

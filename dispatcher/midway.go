@@ -21,11 +21,11 @@ type midway struct {
 }
 
 type request struct {
-	kept   []byte        // to keep, if it is nothing else
-	send   *botmesh.Send // to send now
-	next   chan<- botmesh.Record
-	yield  bool
-	user   bool // to read the user
+	kept   []byte                // to keep, if it is nothing else
+	send   *botmesh.Send         // to send now
+	next   chan<- botmesh.Record // for the next message
+	end    bool                  // to be interrupted
+	user   bool                  // to read the user
 	answer chan answer
 }
 

@@ -169,32 +169,36 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record,
 				m.seal()
 				return botmesh.Outcome{}, nil, err
 			}
-			continue
 		case q := <-m.requests:
-			if w.takes(q) {
-				break
-			}
-			a := h.midway(ctx, r, q, &eager)
-			if a.err != nil && !errors.As(a.err, new(*failedError)) {
-				m.seal() // the chat is another's, or its commit hangs: nothing more of this run
+			switch {
+			case w.takes(q):
+				w.look(ctx)
+			case q.end && w.came():
+				interrupt(botmesh.ErrInterrupted)
+				q.answer <- answer{err: botmesh.ErrInterrupted}
+				m.seal()
+				h.left(ctx, ended)
+				return botmesh.Outcome{}, nil, &interruptedError{w.more}
+			case q.end:
+				q.answer <- answer{err: errNothingCame}
+			default:
+				a := h.midway(ctx, r, q, &eager)
+				if a.err != nil && !errors.As(a.err, new(*failedError)) {
+					m.seal() // the chat is another's, or its commit hangs: nothing more of this run
+					q.answer <- a
+					return botmesh.Outcome{}, nil, a.err
+				}
 				q.answer <- a
-				return botmesh.Outcome{}, nil, a.err
 			}
-			q.answer <- a
-			continue
 		case <-w.woken:
+			w.look(ctx)
 		case <-w.tick:
+			w.look(ctx)
 		case res := <-ended:
 			return h.decided(w, res)
 		case <-ctx.Done():
 			m.seal()
 			return botmesh.Outcome{}, nil, h.cutOff(ctx, ended)
-		}
-		if w.look(ctx) {
-			interrupt(botmesh.ErrInterrupted)
-			m.seal()
-			h.left(ctx, ended)
-			return botmesh.Outcome{}, nil, &interruptedError{w.more}
 		}
 	}
 }

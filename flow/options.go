@@ -7,6 +7,8 @@ type options struct {
 	triggers []string
 	back     int
 	timeout  timeout
+
+	meanwhile Policy
 }
 
 type optionFunc func(*options)

@@ -79,6 +79,7 @@ func (f *Flow[S]) Help(p Position) string {
 
 func (f *Flow[S]) start(t *Turn, state S) (*Position, S, error) {
 	m := &move[S]{f: f, c: &C[S]{Turn: t, State: state}}
+	m.listen()
 	return m.follow(Next{kind: nextGoto, step: f.first}, nil)
 }
 
@@ -88,6 +89,7 @@ func (f *Flow[S]) answer(t *Turn, p Position) (*Position, S, error) {
 		var zero S
 		return nil, zero, err
 	}
+	m.listen()
 	next, err := m.s.body.answer(m.c, &m.p, reply(t.run.Record))
 	return m.follow(next, err)
 }

@@ -15,18 +15,19 @@ import (
 // The same record may be run several times. What a run says takes effect only
 // when the run has ended well, all at once, except [Turn.SendNow].
 type Turn struct {
-	ctx      context.Context
-	run      botmesh.Run
-	midway   botmesh.Midway
-	sends    []botmesh.Send
-	arm      []botmesh.Timer
-	disarm   []string
-	user     map[string]json.RawMessage // what changes of it
-	commands []botmesh.Command
-	doing    doing
-	depth    int // of flows that call each other
-	path     []string
-	muted    bool // a script runs again: what it says was said when it ran first
+	ctx       context.Context
+	run       botmesh.Run
+	midway    botmesh.Midway
+	sends     []botmesh.Send
+	arm       []botmesh.Timer
+	disarm    []string
+	user      map[string]json.RawMessage // what changes of it
+	commands  []botmesh.Command
+	doing     doing
+	depth     int // of flows that call each other
+	path      []string
+	listening *listening
+	muted     bool // a script runs again: what it says was said when it ran first
 
 	words    func(text string) string // what is said for a text of the code; nil for the text itself
 	timedOut bool                     // a question was open for too long, and its flow went on
@@ -35,7 +36,7 @@ type Turn struct {
 // NewTurn makes the turn of a run. It is for those who run bots; handlers are
 // given theirs.
 func NewTurn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) *Turn {
-	return &Turn{ctx: ctx, run: run, midway: midway}
+	return &Turn{ctx: ctx, run: run, midway: midway, listening: newListening()}
 }
 
 // Context ends when the run must stop: the chat went to another replica, the run

@@ -1,0 +1,171 @@
+package bot_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/flow"
+	"github.com/botmesh-go/botmesh/flow/ask"
+)
+
+// talker is a midway that knows what the user says meanwhile.
+type talker struct {
+	coming chan botmesh.Record
+	cut    context.CancelCauseFunc
+	given  []botmesh.Record
+}
+
+func (*talker) Keep(context.Context, []byte) error                       { return nil }
+func (*talker) SendNow(context.Context, botmesh.Send) error              { return nil }
+func (*talker) User(context.Context) (map[string]json.RawMessage, error) { return nil, nil }
+
+func (m *talker) Next(ctx context.Context) (botmesh.Record, error) {
+	select {
+	case r := <-m.coming:
+		m.given = append(m.given, r)
+		return r, nil
+	case <-ctx.Done():
+		return botmesh.Record{}, context.Cause(ctx)
+	}
+}
+
+func (m *talker) Interrupt(context.Context) error {
+	m.cut(botmesh.ErrInterrupted)
+	return botmesh.ErrInterrupted
+}
+
+func wrote(seq uint64, text string) botmesh.Record {
+	return botmesh.Record{Type: botmesh.TypeMessage, Seq: seq, Message: botmesh.Message{Text: text}}
+}
+
+// during runs a first message of a bot, and what comes during its run, as a dispatcher
+// does. It returns what is said in the end and how far it goes.
+func during(t *testing.T, b *bot.Bot, first string, more ...string) (texts []string, through uint64) {
+	t.Helper()
+	if err := b.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	m := &talker{coming: make(chan botmesh.Record, len(more))}
+	for i, text := range more {
+		m.coming <- wrote(uint64(i+2), text)
+	}
+	run := botmesh.Run{Record: wrote(1, first)}
+	for {
+		ctx, cut := context.WithCancelCause(t.Context())
+		m.cut = cut
+		out, err := b.Turn(ctx, run, m)
+		cut(nil)
+		if errors.Is(context.Cause(ctx), botmesh.ErrInterrupted) {
+			run.Also = m.given
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range out.Sends {
+			texts = append(texts, s.Text)
+		}
+		return texts, out.Through
+	}
+}
+
+// thinking answers when nothing more is to come, which "done" says.
+func thinking(c *bot.Context) error {
+	all := []botmesh.Message{c.Record().Message}
+	all = append(all, c.Also()...)
+	for all[len(all)-1].Text != "done" {
+		select {
+		case m := <-c.Incoming():
+			all = append(all, m)
+		case <-c.Context().Done():
+			return context.Cause(c.Context())
+		}
+	}
+	for _, m := range all {
+		c.Say(m.Text)
+	}
+	return nil
+}
+
+// SPEC: T3. A message that comes while a handler runs waits, joins it or interrupts it;
+// commands wait, and /cancel ends the run.
+func TestWhatComesMeanwhileIsForThePolicy(t *testing.T) {
+	t.Parallel()
+	policy := func(p flow.Policy) *bot.Bot { return bot.New().Meanwhile(p).Fallback(thinking) }
+	for name, c := range map[string]struct {
+		bot     *bot.Bot
+		says    []string
+		want    []string
+		through uint64
+	}{
+		"queue":                {policy(flow.Queue), []string{"done", "b"}, []string{"done"}, 0},
+		"join":                 {policy(flow.Join), []string{"a", "b", "done", "c"}, []string{"a", "b", "done"}, 3},
+		"interrupt":            {policy(flow.Interrupt), []string{"a", "b", "done"}, []string{"a", "b", "done"}, 0},
+		"cancel a joined run":  {policy(flow.Join), []string{"a", "b", "/cancel"}, []string{"cancelled"}, 0},
+		"cancel an open run":   {policy(flow.Interrupt), []string{"a", "b", "/CANCEL"}, []string{"cancelled"}, 0},
+		"a handler by itself":  {bot.New().Command("/go", func(c *bot.Context) error { c.Meanwhile(flow.Join); return thinking(c) }), []string{"/go", "done"}, []string{"/go", "done"}, 2},
+		"a handler has enough": {policy(flow.Join).Command("/go", func(c *bot.Context) error { <-c.Incoming(); c.Say("ok"); return nil }), []string{"/go", "a", "b"}, []string{"ok"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, through := during(t, c.bot, c.says[0], c.says[1:]...)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("said (-want +got):\n%s", diff)
+			}
+			if through != c.through {
+				t.Errorf("got through %d, want %d", through, c.through)
+			}
+		})
+	}
+}
+
+// A command does not interrupt: the message that it follows is still answered.
+func TestACommandWaitsForTheRun(t *testing.T) {
+	t.Parallel()
+	for _, p := range []flow.Policy{flow.Join, flow.Interrupt} {
+		asked := make(chan struct{})
+		m := &talker{coming: make(chan botmesh.Record)}
+		b := bot.New().Meanwhile(p).Command("/count", func(*bot.Context) error { return nil }).Fallback(func(c *bot.Context) error {
+			select {
+			case <-asked: // and taken
+				c.Say("answered")
+			case <-c.Context().Done():
+				return context.Cause(c.Context())
+			}
+			return nil
+		})
+		ctx, cut := context.WithCancelCause(t.Context())
+		m.cut = cut
+		go func() {
+			m.coming <- wrote(2, "/count")
+			close(asked)
+		}()
+		out, err := b.Turn(ctx, botmesh.Run{Record: wrote(1, "a")}, m)
+		if err != nil || len(out.Sends) != 1 || out.Through != 0 {
+			t.Errorf("policy %d: got %+v, %v, want an answer, and the command to wait", p, out, err)
+		}
+		cut(nil)
+	}
+}
+
+// A flow has a policy of its own.
+func TestAFlowSaysWhatBecomesOfMessagesMeanwhile(t *testing.T) {
+	t.Parallel()
+	type state struct{}
+	f := flow.New[state]("plan", flow.Trigger("/plan"), flow.Meanwhile(flow.Join))
+	flow.Script(f, "all", func(c *flow.Talk[state]) (flow.Next, error) {
+		c.Say("heard " + (<-c.Incoming()).Text)
+		_, err := flow.Await(c, "more", ask.Text(), "And?")
+		return c.End(), err
+	})
+	got, through := during(t, bot.New().Flow(f), "/plan", "quick")
+	if diff := cmp.Diff([]string{"heard quick", "And?"}, got); diff != "" || through != 2 {
+		t.Errorf("through %d; said (-want +got):\n%s", through, diff)
+	}
+}
