@@ -67,8 +67,9 @@ type Coordinator interface {
 	//
 	// It returns a [*PassedError] if, before the turn came, a holder released
 	// with a place at or past the ticket's: what the ticket was for is done. It returns
-	// botmesh.ErrCoordinationUnavailable if TurnWait passed or Redis is away, and
-	// the context's cause if it ended; in each case the ticket is withdrawn, at
+	// botmesh.ErrCoordinationUnavailable if no turn came within TurnWait, whether Redis
+	// was there or not, or the coordinator was closed, and the context's cause if it
+	// ended; in each case the ticket is withdrawn, at
 	// the latest by its own deadline.
 	Take(ctx context.Context, r Request) (Turn, error)
 

@@ -24,7 +24,7 @@ type Elector interface {
 	// Campaign stands in line until it leads: at once when the leader steps down
 	// or closes, within a lease when it dies. Only ctx bounds the wait. It returns
 	// the context's cause if it ended, and botmesh.ErrCoordinationUnavailable if
-	// the coordinator was closed.
+	// the coordinator was closed, or another layout of keys is in use.
 	Campaign(ctx context.Context, name string) (Leadership, error)
 }
 

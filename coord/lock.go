@@ -29,7 +29,7 @@ type Locker interface {
 
 	// ReleaseLock gives a lock up. It returns a *botmesh.LeaseLostError if the token
 	// did not hold it any more. After botmesh.ErrUnknown or ErrRefused it is
-	// repeated in the background for a while; else the lock ends after its ttl.
+	// repeated in the background for a while, unless the coordinator is closed; else the lock ends after its ttl.
 	ReleaseLock(ctx context.Context, key, token string) error
 }
 

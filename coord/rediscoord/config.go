@@ -27,9 +27,9 @@ type Config struct {
 	// Replica is the replica's id, unique among running replicas: 1 to 253
 	// letters, digits and "._:-". Default: a random UUID.
 	Replica string
-	// Lease is how long a turn, a ticket and the heartbeat outlive the replica, and
-	// how long a replica may stand still before it gives its turns up. Renewals
-	// come every third of it. At least 100ms; default 15s.
+	// Lease is how long a turn and a ticket outlive the replica. Renewals come every
+	// third of it, and a replica gives a turn up nine tenths after the last, so that it
+	// surely survives a pause of half a Lease. At least 100ms; default 15s.
 	Lease time.Duration
 	// TurnWait bounds how long Take waits. Default 2m.
 	TurnWait time.Duration

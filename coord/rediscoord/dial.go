@@ -22,7 +22,8 @@ import (
 // With rediss in place of redis the connections are made with TLS. User and
 // password are those of the servers; Sentinels that want a password get it as
 // ?sentinel_password=… (and sentinel_username). A redis:// or rediss:// address
-// takes the parameters that [redis.ParseURL] knows.
+// takes the parameters that [redis.ParseURL] knows, but for timeouts and retries,
+// which are the coordinator's own.
 //
 // It looks once whether the server takes the client. A refused password or
 // database is an error, as is a bad address, or a server of another kind than the
