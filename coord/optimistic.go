@@ -111,7 +111,7 @@ func (o *Optimistic) Take(ctx context.Context, r Request) (Turn, error) {
 	if !o.Away(r.Key) {
 		turn, err := o.ask(ctx, r)
 		if !errors.Is(err, errAway) {
-			if err == nil && o.blind.Swap(false) {
+			if err == nil && o.AwaySince().IsZero() && o.blind.Swap(false) {
 				o.log.Info("coordination is back, turns are asked for again", "incarnation", o.Incarnation())
 			}
 			return turn, err

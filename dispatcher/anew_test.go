@@ -3,6 +3,7 @@ package dispatcher_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,13 +19,12 @@ type inboxByName struct {
 	jet.Stream
 	w *world
 	// before is called before the next read of a chat's records.
-	before func()
+	before atomic.Pointer[func()]
 }
 
 func (s *inboxByName) Range(ctx context.Context, subject string, from uint64, limit int) ([]jet.Stored, error) {
-	if do := s.before; do != nil {
-		s.before = nil
-		do()
+	if do := s.before.Swap(nil); do != nil {
+		(*do)()
 	}
 	return s.w.stream("INBOX").Range(ctx, subject, from, limit)
 }
@@ -57,15 +57,16 @@ func TestARecordOfANewJournalIsNotTakenForOneOfTheOld(t *testing.T) {
 		w.start()
 		w.post("a", "zero")
 		w.settled(time.Minute)
-		inbox.before = func() {
+		before := func() {
 			time.Sleep(time.Millisecond) // no two records are of one moment
 			w.recreate("e2")
 			for _, text := range []string{"one", "two", "three"} {
 				w.post("a", text)
 			}
 		}
+		inbox.before.Store(&before)
 		w.post("a", "lost with the old journal")
-		w.waitFor(func() bool { return inbox.before == nil })
+		w.waitFor(func() bool { return inbox.before.Load() == nil })
 		time.Sleep(time.Second)
 		w.start()
 		w.settled(time.Minute)
@@ -100,7 +101,7 @@ func TestWhatADrainLeavesUnderAnOldJournalIsSwept(t *testing.T) {
 		}
 		a := w.start()
 		w.post("a", "x")
-		w.waitFor(func() bool { return w.bot.runs == 1 })
+		w.waitFor(func() bool { return w.bot.ran() == 1 })
 		a.stop()
 		w.recreate("e2")
 		w.start() // sweeps: nothing is left as yet

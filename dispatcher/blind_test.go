@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/dispatcher"
 )
@@ -82,7 +83,7 @@ func TestChatsAreServedWithoutACoordinator(t *testing.T) {
 						t.Errorf("texts of %s (-want +got): %s", chat, diff)
 					}
 				}
-				if got, want := w.bot.runs, messages*len(chats); got != want {
+				if got, want := w.bot.ran(), messages*len(chats); got != want {
 					t.Errorf("got %d runs, want %d, one for each message", got, want)
 				}
 			})
@@ -90,8 +91,8 @@ func TestChatsAreServedWithoutACoordinator(t *testing.T) {
 	}
 }
 
-// The replica that runs a record blind dies: another waits for as long as its claim is
-// fresh, and no longer. What a replica that drains leaves, nobody waits for.
+// The replica that runs a record blind dies: another gets its nudge after a lease, sees
+// the claim and waits for another one, and no longer. What a replica that drains leaves, nobody waits for.
 //
 // SPEC: J6 T14. DESIGN: N6.
 func TestAClaimOfABlindTurnEndsAfterALease(t *testing.T) {
@@ -119,7 +120,7 @@ func TestAClaimOfABlindTurnEndsAfterALease(t *testing.T) {
 				first.stop()
 			}
 			w.waitFor(func() bool { return len(ran.all()) == 2 })
-			took, least, most := ran.all()[1].Sub(left), lease/2, lease+lease/5
+			took, least, most := ran.all()[1].Sub(left), lease/2, 2*lease+lease/5
 			if !dies {
 				least, most = 15*time.Second, 15*time.Second+lease/5 // its drain
 			}
@@ -132,4 +133,63 @@ func TestAClaimOfABlindTurnEndsAfterALease(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Another replica runs a record for long and renews its claim, by a clock that is wrong:
+// its claim is heeded for as long as it is renewed.
+//
+// SPEC: T14. DESIGN: N10 C6.
+func TestAClaimIsJudgedByOnesOwnClock(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []time.Duration{-time.Hour, time.Hour} {
+		play(t, func(w *world) {
+			var away atomic.Bool
+			away.Store(true)
+			claim := func() {
+				w.rewrite("a", func(cp *checkpoint.Checkpoint) {
+					cp.Claim = &checkpoint.Claim{Incarnation: "another/1", At: time.Now().Add(wrong)}
+				})
+			}
+			w.optimist(&away)
+			w.post("a", "x")
+			w.settled(time.Minute)
+			claim()
+			w.post("a", "y")
+			for range 9 {
+				time.Sleep(lease / 3)
+				claim()
+			}
+			if w.bot.ran() != 1 {
+				t.Errorf("clock off by %s: got %d runs beside the other replica, want none", wrong, w.bot.ran()-1)
+			}
+			w.settled(2 * lease)
+			w.judge("a", 2, false)
+		})
+	}
+}
+
+// Two replicas that meet without a coordinator do not go on beating each other: who
+// lost leaves the chat for a moment.
+//
+// DESIGN: C6.
+func TestABlindLoserLeavesTheChat(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		var away atomic.Bool
+		away.Store(true)
+		var ran list[time.Time]
+		w.bot.on = func(_ context.Context, _ botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+			if ran.add(time.Now()) == 1 {
+				w.rewrite("a", func(cp *checkpoint.Checkpoint) { cp.Claim = nil }) // as another does that gives it back
+			}
+			return o, nil
+		}
+		w.optimist(&away)
+		w.post("a", "x")
+		w.settled(time.Minute)
+		if at := ran.all(); len(at) != 2 || at[1].Sub(at[0]) < lease/60 {
+			t.Errorf("got runs at %v, want a second one a moment after the first", at)
+		}
+		w.judge("a", 1, false)
+	})
 }

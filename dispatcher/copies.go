@@ -24,33 +24,33 @@ type chatCopy struct {
 	own bool
 }
 
-// copies keeps the checkpoints of the chats served last.
-type copies struct {
+// latest keeps one thing of each of the chats served last.
+type latest[V any] struct {
 	mu  sync.Mutex
-	lru *simplelru.LRU[string, chatCopy]
+	lru *simplelru.LRU[string, V]
 }
 
-func newCopies(size int) *copies {
-	lru, err := simplelru.NewLRU[string, chatCopy](size, nil)
+func newLatest[V any](size int) *latest[V] {
+	lru, err := simplelru.NewLRU[string, V](size, nil)
 	if err != nil {
 		panic(err) // the size was validated
 	}
-	return &copies{lru: lru}
+	return &latest[V]{lru: lru}
 }
 
-func (c *copies) get(key string) (chatCopy, bool) {
+func (c *latest[V]) get(key string) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lru.Get(key)
 }
 
-func (c *copies) put(key string, v chatCopy) {
+func (c *latest[V]) put(key string, v V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lru.Add(key, v)
 }
 
-func (c *copies) drop(key string) {
+func (c *latest[V]) drop(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lru.Remove(key)

@@ -97,13 +97,14 @@ func (c *Config) validate() error {
 
 // Dispatcher serves chats. Make one with [New] and call [Dispatcher.Run] once.
 type Dispatcher struct {
-	cfg   Config
-	log   *slog.Logger
-	slots *slots
-	runs  *semaphore.Weighted // one of Concurrency for each run, all for one that is to be alone
-	held  *copies
-	nonce nonces
-	away  bool // the last pull failed
+	cfg    Config
+	log    *slog.Logger
+	slots  *slots
+	runs   *semaphore.Weighted // one of Concurrency for each run, all for one that is to be alone
+	held   *latest[chatCopy]
+	rivals *latest[sighting]
+	nonce  nonces
+	away   bool // the last pull failed
 
 	parking *parking
 
@@ -127,12 +128,13 @@ func New(cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	d := &Dispatcher{
-		cfg:   cfg,
-		log:   cfg.Logger,
-		slots: newSlots(cfg.Concurrency),
-		runs:  semaphore.NewWeighted(int64(cfg.Concurrency)),
-		held:  newCopies(cfg.IdleChats),
-		lanes: make(map[string]*lane),
+		cfg:    cfg,
+		log:    cfg.Logger,
+		slots:  newSlots(cfg.Concurrency),
+		runs:   semaphore.NewWeighted(int64(cfg.Concurrency)),
+		held:   newLatest[chatCopy](cfg.IdleChats),
+		rivals: newLatest[sighting](cfg.IdleChats),
+		lanes:  make(map[string]*lane),
 	}
 	d.nonce.prefix = cfg.Coordinator.Incarnation()
 	d.parking = newParking(cfg)

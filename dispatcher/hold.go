@@ -80,7 +80,10 @@ func (h *hold) serve() error {
 			// on from what is there now.
 			h.d.log.WarnContext(h.ctx, "superseded, goes on from the newer checkpoint", "chat", h.chat, "fence", h.fence)
 			if err = h.reload(); err == nil {
-				continue
+				if !h.blind() {
+					continue
+				}
+				err = h.leaveAlone()
 			}
 		}
 		if err != nil {

@@ -131,8 +131,8 @@ func TestACopyIsDroppedWhereAnotherWasSince(t *testing.T) {
 		w.rewrite("a", func(cp *checkpoint.Checkpoint) { cp.State = []byte("7") })
 		w.post("a", "two")
 		w.settled(time.Minute)
-		if got, want := w.platform.texts("a"), []string{"count: 1", "count: 8"}; !cmp.Equal(got, want) || w.bot.runs != 2 {
-			t.Errorf("got %v by %d runs, want %v by 2", got, w.bot.runs, want)
+		if got, want := w.platform.texts("a"), []string{"count: 1", "count: 8"}; !cmp.Equal(got, want) || w.bot.ran() != 2 {
+			t.Errorf("got %v by %d runs, want %v by 2", got, w.bot.ran(), want)
 		}
 	})
 }

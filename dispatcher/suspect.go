@@ -137,12 +137,7 @@ func (h *hold) company(tries checkpoint.Tries) (leave func(), err error) {
 
 // claimAlone notes that the head record runs alone from now on. A crash before it
 // is nobody's fault; one after it is this record's.
-func (h *hold) claimAlone() error {
-	next := h.cp
-	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now(), Alone: true}
-	next.Effects = nil
-	return h.write(h.ctx, next, 0, math.MaxInt)
-}
+func (h *hold) claimAlone() error { return h.writeClaim(true) }
 
 // unclaim takes the claim of a lone run away that was cut off, so that this process
 // may end without being counted, and that of a blind turn, so that nobody waits for it.

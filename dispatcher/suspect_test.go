@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -248,10 +249,11 @@ func TestAForgottenHeartbeatIsNoDeath(t *testing.T) {
 func TestADrainThatCutsALoneRunIsNoDeath(t *testing.T) {
 	t.Parallel()
 	play(t, func(w *world) {
-		n := 0
+		var runs atomic.Int32
 		killers := &ward{world: w}
 		killers.run = func(ctx context.Context, r botmesh.Run, beside int, kill func()) error {
-			if n++; n <= 2 {
+			n := runs.Add(1)
+			if n <= 2 {
 				kill()
 			}
 			if n <= 6 {
@@ -261,9 +263,9 @@ func TestADrainThatCutsALoneRunIsNoDeath(t *testing.T) {
 			return nil
 		}
 		w.post("a", "x")
-		for n < 6 {
-			was := n
-			killers.attend(1, func() bool { return n > max(was, 2) })
+		for runs.Load() < 6 {
+			was := runs.Load()
+			killers.attend(1, func() bool { return runs.Load() > max(was, 2) })
 			for _, r := range w.replicas {
 				if !r.gate.isDead() {
 					r.drain()

@@ -287,6 +287,13 @@ type counter struct {
 	on func(ctx context.Context, r botmesh.Run, m botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error)
 }
 
+// ran is how often a record was run.
+func (c *counter) ran() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runs
+}
+
 func (c *counter) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
 	c.mu.Lock()
 	c.runs++

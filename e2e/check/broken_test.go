@@ -11,11 +11,14 @@ import (
 	"github.com/botmesh-go/botmesh/e2e/lab/bot/chain"
 )
 
-// Each of these is a good run with one promise broken in the middle of it.
-var broken = map[string]struct {
+// brokenStory is a run with one promise broken, and how the judge tells of it.
+type brokenStory struct {
 	id, says string
 	tell     func(s *story, c *told)
-}{
+}
+
+// Each of these is a good run with one promise broken in the middle of it.
+var broken = map[string]brokenStory{
 	"an update that was taken is not in the journal": {"I1", "was answered 200 by ingress1.1 at", func(s *story, c *told) {
 		s.post(c, s.update(1), false)
 	}},
@@ -292,7 +295,12 @@ var broken = map[string]struct {
 
 func TestABrokenRunIsCaught(t *testing.T) {
 	t.Parallel()
-	for name, tt := range broken {
+	areCaught(t, broken)
+}
+
+// areCaught tells each story and looks for what the judge finds in it.
+func areCaught(t *testing.T, stories map[string]brokenStory) {
+	for name, tt := range stories {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStory(t)

@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -146,10 +145,7 @@ func (s *story) sent(c *told, key, text string) {
 
 // Each of these is a good run with a promise broken that is about timers or sends of
 // backends.
-var brokenMore = map[string]struct {
-	id, says string
-	tell     func(s *story, c *told)
-}{
+var brokenMore = map[string]brokenStory{
 	"a send that was taken is not in the journal": {"I1", "was answered 202 by w1.2", func(s *story, c *told) {
 		_, seq := s.sends(c, "k", "news")
 		s.gone(seq)
@@ -276,22 +272,7 @@ var brokenMore = map[string]struct {
 
 func TestBrokenTimersAndSendsAreCaught(t *testing.T) {
 	t.Parallel()
-	for name, tt := range brokenMore {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newStory(t)
-			s.Single = true
-			good(s)
-			tt.tell(s, s.chat(1))
-			v := Judge(s.Evidence)
-			for _, b := range v.finding(tt.id).Violations {
-				if strings.Contains(b.Account, tt.says) {
-					return
-				}
-			}
-			t.Errorf("got %v, want %s violated, saying %q", v.Err(), tt.id, tt.says)
-		})
-	}
+	areCaught(t, brokenMore)
 }
 
 // Evidence that is judged some chats at a time comes to the same.
