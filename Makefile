@@ -40,7 +40,7 @@ lab: ## Do to whole fleets what machines and networks do, and judge what came of
 		$(if $(WORKERS),-workers $(WORKERS)) $(if $(INGRESS),-ingress $(INGRESS)) $(if $(RATE),-rate $(RATE)) \
 		$(if $(LEASE),-lease $(LEASE)) $(if $(ONLY),-only $(ONLY)) $(if $(OUT),-out $(OUT))
 
-bench: ## Measure replies per second beside a bare loop on the same servers.
+bench: ## Measure replies and webhooks beside a bare loop on the same servers.
 	@.ci/need-redis
 	go run ./bench
 

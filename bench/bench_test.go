@@ -1,12 +1,18 @@
 package main
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/botmesh-go/botmesh/e2e/check"
+	"github.com/botmesh-go/botmesh/e2e/platform"
 	"github.com/botmesh-go/botmesh/e2e/proc"
+	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
 
 func results(rate float64, cpu time.Duration) []result {
@@ -73,5 +79,60 @@ func TestResultMeasuresBetweenTwoTimes(t *testing.T) {
 		if _, err := summarize(broken, posted, 0, time.Second, before, after); err == nil {
 			t.Errorf("%s: got no error, want one", name)
 		}
+	}
+}
+
+func TestReportOfWebhooksKeepsTheBudget(t *testing.T) {
+	t.Parallel()
+	of := func(all ...time.Duration) (results []answers) {
+		for _, d := range all {
+			results = append(results, answers{took: slices.Repeat([]time.Duration{d * time.Millisecond}, 100), refused: int(d),
+				cpu: map[string]time.Duration{"ingress": time.Millisecond, "nats": 2 * time.Millisecond}, load: "0.50 to 1.25"})
+		}
+		return results
+	}
+	systems := []system{{name: "botmesh"}, {name: "bare loop"}}
+	for want, ours := range map[string][]answers{
+		"p99 within the budget of 50ms, 2.00 times that of a bare publish": of(90, 50, 10),
+		"p99 over the budget of 50ms, 2.04 times that of a bare publish":   of(51),
+	} {
+		var out strings.Builder
+		reportWebhooks(&out, 1000, systems, [][]answers{ours, of(25)})
+		for _, want := range []string{want, "1000 webhooks/s", "3.00 = 1.00 + 2.00", "0.50 to 1.25"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("got\n%s\nwant it to say %q", out.String(), want)
+			}
+		}
+	}
+}
+
+// A webhook's time counts from when it was due: what the driver or an ingress that
+// stands still holds up is seen.
+func TestWebhooksArePostedWhenTheyAreDue(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	ingress := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if n.Add(1)%4 == 0 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer ingress.Close()
+	p, err := platform.Start(platform.Config{API: telegramtest.New(token), Token: token, Secret: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	begin := time.Now()
+	a, err := postAll(t.Context(), p, []string{ingress.URL}, 200, 200*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took < 195*time.Millisecond || n.Load() != 40 || len(a.took) != 30 || a.refused != 10 {
+		t.Errorf("got %d posts in %v, %d taken and %d refused, want 40 in 195ms or more, 30 and 10", n.Load(), took, len(a.took), a.refused)
+	}
+	ingress.Close()
+	if _, err := postAll(t.Context(), p, []string{ingress.URL}, 10, 200*time.Millisecond); err == nil {
+		t.Error("got no error without an ingress, want one")
 	}
 }

@@ -1,8 +1,9 @@
 // Command bench measures what Botmesh does at its main job, beside a bare loop of
 // the same engine calls in the same run: replies a second, the time from webhook
-// to provider call, processor time for each reply, and peak memory.
+// to provider call, processor time for each reply, and peak memory; and how long
+// webhooks that come at a rate wait until they are stored and answered.
 //
-//	go run ./bench [-for 6s] [-rounds 3] [-ingress 1] [-workers 2]
+//	go run ./bench [-for 6s] [-rounds 3] [-ingress 1] [-workers 2] [-webhooks 1000] [-replies=false]
 //
 // Both run as processes of their own, against a NATS server and a Redis of their
 // own, and call one fake platform. The load and the platform share the machine's
@@ -25,10 +26,12 @@ import (
 
 // options are the command's flags.
 type options struct {
-	span    time.Duration // of one measurement
-	rounds  int
-	ingress int
-	workers int
+	span     time.Duration // of one measurement
+	rounds   int
+	ingress  int
+	workers  int
+	replies  bool
+	webhooks int // a second
 }
 
 func main() {
@@ -37,6 +40,8 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "measurements of each row; the median counts")
 	flag.IntVar(&o.ingress, "ingress", 1, "ingress processes")
 	flag.IntVar(&o.workers, "workers", 2, "worker processes")
+	flag.BoolVar(&o.replies, "replies", true, "measure replies")
+	flag.IntVar(&o.webhooks, "webhooks", 1000, "webhooks a second at which the ingress is measured by itself, 0 for not")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -65,6 +70,9 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	}
 	fmt.Fprintf(out, "%d ingress and %d workers, one NATS server, one Redis; median of %d measurements of %v\n\n", o.ingress, o.workers, o.rounds, o.span)
 	for _, w := range rows {
+		if !o.replies {
+			break
+		}
 		// The two take turns, so that what else the machine does befalls both.
 		results := make([][]result, len(systems))
 		for round := range o.rounds {
@@ -78,7 +86,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		}
 		report(out, w, systems, results)
 	}
-	return nil
+	return webhooks(ctx, out, o, systems, dir)
 }
 
 // system is one of those that are compared.

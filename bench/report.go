@@ -65,3 +65,28 @@ func peaks(r result) string {
 	}
 	return fmt.Sprintf("%d = %s", sum>>20, text)
 }
+
+// reportWebhooks prints how long the ingress takes to answer, beside the bare loop's.
+func reportWebhooks(out io.Writer, rate int, systems []system, results [][]answers) {
+	fmt.Fprintf(out, "%-20s %9s %9s %9s %9s   %-38s %s\n", fmt.Sprintf("%d webhooks/s", rate), "503", "p50", "p95", "p99",
+		"CPU ms a webhook: ingress nats", "load of the machine")
+	medians := make([]answers, len(systems))
+	for i, s := range systems {
+		m := medianAnswers(results[i])
+		medians[i] = m
+		fmt.Fprintf(out, "  %-18s %9d %9s %9s %9s   %-38s %s\n", s.name, m.refused, brief(m.percentile(50)), brief(m.percentile(95)), brief(m.percentile(99)),
+			fmt.Sprintf("%.2f = %.2f + %.2f", ms(m.cpu["ingress"]+m.cpu["nats"]), ms(m.cpu["ingress"]), ms(m.cpu["nats"])), m.load)
+	}
+	ours, bare := medians[0].percentile(99), medians[1].percentile(99)
+	verdict := "within"
+	if ours > budget {
+		verdict = "over"
+	}
+	fmt.Fprintf(out, "  verified and stored: p99 %s the budget of %v, %.2f times that of a bare publish\n\n", verdict, budget, float64(ours)/float64(bare))
+}
+
+// medianAnswers are those of middle p99, of two the better.
+func medianAnswers(results []answers) answers {
+	sorted := slices.SortedFunc(slices.Values(results), func(a, b answers) int { return cmp.Compare(a.percentile(99), b.percentile(99)) })
+	return sorted[(len(sorted)-1)/2]
+}

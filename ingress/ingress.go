@@ -11,7 +11,7 @@
 //	405  not a POST, nor a GET by which the platform verifies the address
 //	400  not what the platform sends; the text names the fault
 //	408  the body did not come in time
-//	413  the body is over the provider's bound
+//	413  the body is over the provider's bound, or holds more than 2000 events
 //	503  not stored, or not known to be: repeat it after Retry-After
 //
 // A repeated webhook is journaled once. What is signed but can not be made into
@@ -40,7 +40,9 @@ import (
 const (
 	defaultTimeout     = 1500 * time.Millisecond
 	defaultRetryAfter  = time.Second
-	defaultConcurrency = 1024
+	defaultConcurrency = 256
+	// maxRecords bounds the events in one webhook: twice what any platform sends.
+	maxRecords = 2000
 	// logEvery bounds how often the same trouble of one provider is logged.
 	logEvery = 10 * time.Second
 )
@@ -66,7 +68,9 @@ type Config struct {
 	// RetryAfter is told with every 503, in whole seconds. Defaults to a second.
 	RetryAfter time.Duration
 	// Concurrency bounds the webhooks that are being stored at once; one more is
-	// answered 503 at once. Defaults to 1024.
+	// answered 503 at once, so that those before it are stored in time also when the
+	// journal is slow. Defaults to 256: within Timeout for a journal that stores 200
+	// a second.
 	Concurrency int
 	// Logger is told about refusals and outages, each at most once in 10 seconds
 	// for a provider. Defaults to none.

@@ -1,10 +1,7 @@
 package ingress
 
 import (
-	"bufio"
 	"bytes"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -48,33 +45,6 @@ func TestWebIsServedBeside(t *testing.T) {
 		if got := w.Body.String(); got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
-	}
-}
-
-// SPEC: X2
-func TestBodyThatDoesNotComeIs408(t *testing.T) {
-	t.Parallel()
-	var j fakeJournal
-	srv := httptest.NewUnstartedServer(nil)
-	srv.Config = NewServer("", newHandler(t, Config{Journal: &j, Receivers: []provider.Receiver{telegramAs(t, "telegram")}}), nil)
-	srv.Config.ReadTimeout = 50 * time.Millisecond
-	srv.Start()
-	t.Cleanup(srv.Close)
-	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, "POST /webhooks/telegram HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusRequestTimeout || len(j.calls()) > 0 {
-		t.Errorf("got %d and %v journaled, want 408 and nothing", resp.StatusCode, j.calls())
 	}
 }
 

@@ -108,6 +108,10 @@ func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return verdict{status: http.StatusBadRequest, outcome: rejected, text: err.Error(), err: err}
 	}
+	if len(recs) > maxRecords {
+		text := fmt.Sprintf("the webhook holds %d events, over %d", len(recs), maxRecords)
+		return verdict{status: http.StatusRequestEntityTooLarge, outcome: rejected, text: text, err: errors.New(text)}
+	}
 	return h.store(ctx, rcv, body, recs)
 }
 
