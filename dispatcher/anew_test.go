@@ -3,6 +3,7 @@ package dispatcher_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,6 +110,44 @@ func TestWhatADrainLeavesUnderAnOldJournalIsSwept(t *testing.T) {
 		w.platform.mu.Lock()
 		w.platform.rule = nil
 		w.platform.mu.Unlock()
+		w.waitFor(func() bool { return len(w.platform.texts("a")) == 1 })
+		w.settled(10 * time.Minute)
+		w.judge("a", 1, false)
+	})
+}
+
+// unswept is a store that the mark of a sweep never reaches.
+type unswept struct{ jet.Stream }
+
+func (s unswept) Publish(ctx context.Context, p jet.Publish) (jet.Ack, error) {
+	if strings.HasSuffix(p.Subject, "._swept") {
+		return jet.Ack{}, botmesh.ErrRefused
+	}
+	return s.Stream.Publish(ctx, p)
+}
+
+// The journal is made anew, and its replica dies, before it was ever noted which journal
+// is swept: what it left is found all the same.
+//
+// DESIGN: C5.
+func TestAJournalMadeAnewAtOnceIsSwept(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		w.wrap = func(kind string, s jet.Stream) jet.Stream {
+			if kind != "CP" {
+				return s
+			}
+			return unswept{s}
+		}
+		w.platform.rule = func(string, string, int) error { return provider.Retry(errNo, time.Minute) }
+		a := w.start()
+		w.post("a", "x")
+		w.waitFor(func() bool { return w.bot.ran() == 1 })
+		time.Sleep(time.Second)
+		a.gate.kill()
+		w.recreate("e2")
+		w.wrap, w.platform.rule = nil, nil
+		w.start()
 		w.waitFor(func() bool { return len(w.platform.texts("a")) == 1 })
 		w.settled(10 * time.Minute)
 		w.judge("a", 1, false)

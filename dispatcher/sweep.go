@@ -61,9 +61,11 @@ func (d *Dispatcher) sweepOnce(ctx context.Context) error {
 			return nil
 		}
 		d.log.WarnContext(ctx, "the journal was made anew, chats with something left to do get a record")
-		if err := d.sweepChats(ctx, epoch); err != nil {
-			return err
-		}
+	}
+	// No epoch is noted before the first sweep ends: the first journal of all may be
+	// made anew before that.
+	if err := d.sweepChats(ctx, epoch); err != nil {
+		return err
 	}
 	swept.Epoch = epoch
 	value, err := json.Marshal(swept)
