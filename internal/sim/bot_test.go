@@ -22,6 +22,7 @@ type order struct {
 	Kill  bool          `json:"kill,omitempty"` // it ends its process
 	Arm   time.Duration `json:"arm,omitempty"`  // a timer is to fire then, in place of the one before
 	Halt  bool          `json:"halt,omitempty"` // no timer is to fire
+	Tell  int           `json:"tell,omitempty"` // something is to be sent in that chat, counted from one
 	Slow  time.Duration `json:"slow,omitempty"`
 }
 
@@ -141,6 +142,9 @@ func outcome(r botmesh.Run, o order, n int, run, kept string) (botmesh.Outcome, 
 	}
 	if o.Halt {
 		is.Disarm = []string{alarm}
+	}
+	if o.Tell > 0 {
+		is.Commands = []botmesh.Command{{Chat: chatKey(o.Tell - 1), Sends: []botmesh.Send{{Text: run + " tells"}}}}
 	}
 	return is, nil
 }

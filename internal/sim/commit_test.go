@@ -168,6 +168,9 @@ func (j *judge) remembers(c *chat, r *record, was, is checkpoint.Checkpoint) {
 	if is.Effects != nil && is.Effects.Letter != nil {
 		j.committed(c, is.Effects, botmesh.LetterID(is.Chat, is.Epoch, is.Cursor), run)
 	}
+	if is.Effects != nil {
+		j.sent(c, r, is.Effects.Commands, run)
+	}
 }
 
 // told looks at what a command did: what it orders is sent, and the conversation

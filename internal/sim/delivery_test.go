@@ -241,6 +241,7 @@ func (j *judge) end() {
 			}
 		}
 	}
+	j.arrived()
 }
 
 // seen looks at what became of a part.

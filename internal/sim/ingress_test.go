@@ -42,7 +42,7 @@ func (s *sim) user(chat botmesh.ChatKey, rng *rand.Rand) {
 		if !s.wait(wait + time.Duration(rng.Int64N(int64(time.Second)))) {
 			return
 		}
-		r := botmesh.Record{Type: botmesh.TypeMessage, ID: fmt.Sprint(chat.Chat, ".", j), Chat: chat, Message: botmesh.Message{Text: newOrder(rng)}}
+		r := botmesh.Record{Type: botmesh.TypeMessage, ID: fmt.Sprint(chat.Chat, ".", j), Chat: chat, Message: botmesh.Message{Text: s.newOrder(rng)}}
 		switch rng.IntN(8) {
 		case 0:
 			r.Type = botmesh.TypeEvent
@@ -57,7 +57,7 @@ func (s *sim) user(chat botmesh.ChatKey, rng *rand.Rand) {
 	}
 }
 
-func newOrder(rng *rand.Rand) string {
+func (s *sim) newOrder(rng *rand.Rand) string {
 	o := order{Sends: rng.IntN(3), Keep: rng.IntN(3) == 0, End: rng.IntN(8) == 0, Slow: time.Duration(rng.IntN(1500)) * time.Millisecond}
 	if rng.IntN(3) == 0 {
 		o.Eager = 1 + rng.IntN(2)
@@ -67,6 +67,9 @@ func newOrder(rng *rand.Rand) string {
 		o.Arm = time.Second + time.Duration(rng.Int64N(int64(20*time.Second)))
 	case 1:
 		o.Halt = true
+	}
+	if rng.IntN(6) == 0 {
+		o.Tell = 1 + rng.IntN(s.weather.chats)
 	}
 	switch rng.IntN(12) {
 	case 0:

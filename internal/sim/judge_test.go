@@ -28,6 +28,7 @@ type judge struct {
 	chats    map[string]*chat
 	keys     []string // of the chats, sorted
 	records  map[string]*record
+	errands  map[string]*errand
 	looked   map[string]uint64 // by epoch how far the journal was looked through for timers
 	dead     map[string]bool   // subjects of dead letters
 	open     map[string]uint64 // writes that landed unanswered, by process and subject
@@ -100,7 +101,7 @@ type part struct {
 }
 
 func newJudge(s *sim) *judge {
-	j := &judge{s: s, chats: map[string]*chat{}, records: map[string]*record{}, looked: map[string]uint64{}, dead: map[string]bool{},
+	j := &judge{s: s, chats: map[string]*chat{}, records: map[string]*record{}, errands: map[string]*errand{}, looked: map[string]uint64{}, dead: map[string]bool{},
 		open: map[string]uint64{}, lost: map[string]bool{}}
 	for i := range s.weather.chats {
 		key := chatKey(i).Key()
@@ -174,11 +175,14 @@ func (j *judge) accepted(r botmesh.Record) {
 // journaled notes a record.
 func (j *judge) journaled(key string, m jet.Msg, seq uint64) {
 	r := &record{chat: key, epoch: j.s.epochs[inbox], seq: seq, id: m.Header.Get("Nats-Msg-Id"), event: m.Header.Get("Bot-Type") == "event"}
-	r.id = r.id[strings.LastIndexByte(r.id, ':')+1:]
+	r.id = idOf(r.id)
 	if r.timer = m.Header.Get("Bot-Timer"); r.timer != "" {
 		r.id = "timer:" + r.timer
 	}
 	r.order, r.told = orderOf(m.Data)
+	if m.Header.Get("Bot-Type") == "command" {
+		j.ordered(r)
+	}
 	j.records[place(r.epoch, seq)] = r
 	j.chats[key].records = append(j.chats[key].records, r)
 	if d := j.s.desks["nudges-"+r.epoch]; d != nil {
@@ -204,6 +208,9 @@ func (j *judge) fired() {
 		}
 	}
 }
+
+// idOf is an id without what it is of.
+func idOf(id string) string { return id[strings.LastIndexByte(id, ':')+1:] }
 
 func place(epoch string, seq uint64) string { return fmt.Sprint(epoch, ".", seq) }
 
@@ -244,6 +251,8 @@ func (j *judge) confirmed(c *chat) bool {
 	case e == nil:
 		return true
 	case e.Dead != nil && !j.dead[deadSubject(c.key, e.Dead)]:
+		return false
+	case slices.ContainsFunc(e.Commands, func(m checkpoint.Command) bool { return !j.errands[idOf(m.ID)].landed }):
 		return false
 	case e.Letter == nil:
 		return true
@@ -389,19 +398,35 @@ func (j *judge) runs(p *process, id string, chat *chat) {
 	if suspect {
 		j.s.stats["suspect alone"]++
 	}
-	p.runs[id] = suspect
+	p.runs[id] = run{suspect, time.Now()}
 }
 
-// company looks at what runs beside a record that is to run alone. The clocks of a
-// frozen process go on, so that it believes its runs to be overdue, and leaves them
-// behind.
+// run is a run of the bot: that of a record which is to run alone, or any other.
+type run struct {
+	alone bool
+	began time.Time
+}
+
+// leftBehind reports whether a process gave a run up while it was frozen: the clocks of
+// a frozen process go on, and by them the run was overdue.
+func (p *process) leftBehind(r run) bool {
+	overdue := r.began.Add(settle)
+	return !overdue.Before(p.froze) && !overdue.After(p.thawed)
+}
+
+// company looks at what runs beside a record that is to run alone.
 func (j *judge) company(of []*process) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, p := range of {
-		for id, alone := range p.runs {
-			if alone && len(p.runs) > 1 && !p.frozen(time.Now()) {
-				j.fail("N6", "", "%s is to run alone on %s, and there run %v", id, p.name, slices.Sorted(maps.Keys(p.runs)))
+		if p.frozen(time.Now()) {
+			continue
+		}
+		of := maps.Clone(p.runs)
+		maps.DeleteFunc(of, func(_ string, r run) bool { return p.leftBehind(r) })
+		for id, r := range of {
+			if r.alone && len(of) > 1 {
+				j.fail("N6", "", "%s is to run alone on %s, and there run %v", id, p.name, slices.Sorted(maps.Keys(of)))
 				return
 			}
 		}

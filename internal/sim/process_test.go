@@ -37,9 +37,10 @@ type process struct {
 	leaving bool
 	left    bool // in order
 	froze   time.Time
-	thaws   time.Time
-	silent  bool            // it has been frozen for a lease
-	runs    map[string]bool // records that the bot handles; those to be alone are true
+	thaws   time.Time      // zero once the world is healed
+	thawed  time.Time      // when the last freeze ended or is to end
+	silent  bool           // it has been frozen for a lease
+	runs    map[string]run // of the bot, by record
 
 	// harmed counts what befell it that can leave a part in doubt: all of its
 	// chats, or one.
@@ -47,7 +48,7 @@ type process struct {
 }
 
 func (s *sim) newProcess(name string) *process {
-	p := &process{s: s, name: name, done: make(chan struct{}), calls: map[string]int{}, turns: map[string]*turn{}, runs: map[string]bool{}, harmed: map[string]int{}}
+	p := &process{s: s, name: name, done: make(chan struct{}), calls: map[string]int{}, turns: map[string]*turn{}, runs: map[string]run{}, harmed: map[string]int{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p
 }

@@ -114,7 +114,7 @@ func wantAll(t *testing.T, sum map[string]int) {
 		"call drop", "call lose", "call later", "call never", "turn drop", "lag", "mark lost", "redelivery",
 		"kill", "freeze", "drain", "forget", "amnesia", "liar", "release lost", "remove", "new journal", "new outbox",
 		"conflict CP", "conflict OUTBOX", "take-over", "unknown, settled as done", "unknown, settled as lost", "claim from another", "doubled in doubt",
-		"receipt delivered", "receipt permanent", "receipt held", "died of a record", "suspect alone", "convicted", "applied", "told",
+		"receipt delivered", "receipt permanent", "receipt held", "died of a record", "suspect alone", "convicted", "applied", "told", "told by another chat",
 	} {
 		if sum[what] == 0 {
 			t.Errorf("got no schedule with %q, want one", what)

@@ -147,6 +147,7 @@ func (s *sim) kill(p *process) {
 func (s *sim) freeze(p *process) {
 	p.harm("")
 	p.silent, p.froze, p.thaws = false, time.Now(), time.Now().Add(s.upTo(3*lease))
+	p.thawed = p.thaws
 	s.note("freeze %s until %v", p.name, p.thaws.Sub(s.began))
 }
 

@@ -168,6 +168,9 @@ func (s *sim) heal() {
 	s.healed = true
 	alive := 0
 	for _, p := range s.all {
+		if p.frozen(time.Now()) {
+			p.thawed = time.Now()
+		}
 		p.thaws = time.Time{}
 		if !p.dead && !p.leaving {
 			alive++

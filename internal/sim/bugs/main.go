@@ -6,7 +6,7 @@
 // command fails. A few break nothing that the simulation models; the table says why,
 // and runs the test that sees them, where there is one.
 //
-//	go run ./internal/sim/bugs [-seeds 2000] [-only C5]
+//	go run ./internal/sim/bugs [-seeds 6000] [-only C5]
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	seeds := flag.Int("seeds", 2000, "schedules within which a bug is to be found")
+	seeds := flag.Int("seeds", 6000, "schedules within which a bug is to be found")
 	only := flag.String("only", "", "only bugs of this rule, or with this in their description")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "bugs")
