@@ -94,6 +94,7 @@ var house = map[string][]string{
 	"e2e/...":            {"..."},
 	"bench/...":          {"..."},
 	"examples/...":       {"bot", "flow/...", "worker"},
+	"examples/provider":  {"bot", "ingress", "provider", "provider/httpcall", "worker"},
 }
 
 // engines are modules that only some rooms may import themselves.
@@ -110,7 +111,7 @@ var engines = []struct {
 	{"go.opentelemetry.io/otel/sdk", "the SDK is the programs' choice; a room uses the API",
 		[]string{"telemetry/export"}},
 	{"net/http", "these decide, and talk to nobody",
-		[]string{"provider/...", "ingress", "admin", "internal/private", "internal/ingressd", "internal/workerd", "telemetry/export", "worker", "cmd/...", "e2e/...", "examples/model", "bench/...", "provider"}},
+		[]string{"provider/...", "ingress", "admin", "internal/private", "internal/ingressd", "internal/workerd", "telemetry/export", "worker", "cmd/...", "e2e/...", "examples/model", "examples/provider", "bench/...", "provider"}},
 	{"github.com/cenkalti/backoff/v5", "version 4 is the one in use; two would drift apart", nil},
 }
 
