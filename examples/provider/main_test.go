@@ -100,6 +100,7 @@ func TestABotOnThePager(t *testing.T) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.URL.Path != "/pages" || r.Header.Get("Authorization") != "Bearer pager-token" {
 			w.WriteHeader(http.StatusUnauthorized)
+			return
 		}
 		pages <- string(body)
 	}))
