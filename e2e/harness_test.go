@@ -44,14 +44,18 @@ type scene struct {
 
 // described makes a fleet of two ingress and three workers, not started, and takes
 // care of its end.
-func described(t *testing.T, env map[string]string) *scene {
+func described(t *testing.T, env map[string]string, but ...func(*fleet.Config)) *scene {
 	t.Helper()
 	p, err := platform.Start(platform.Config{API: telegramtest.New(token), Token: token, Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Delay(delay)
-	f, err := fleet.New(fleet.Config{Programs: programs, Platform: p, Dir: t.ArtifactDir(), Ingress: 2, Workers: 3, Env: env})
+	cfg := fleet.Config{Programs: programs, Platform: p, Dir: t.ArtifactDir(), Ingress: 2, Workers: 3, Env: env}
+	for _, change := range but {
+		change(&cfg)
+	}
+	f, err := fleet.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

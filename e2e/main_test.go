@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,13 +15,18 @@ import (
 	"github.com/botmesh-go/botmesh/e2e/proc"
 
 	// What the programs are made of: a result that go test kept is of these.
+	_ "github.com/botmesh-go/botmesh/e2e/talk"
 	_ "github.com/botmesh-go/botmesh/examples/demo"
 	_ "github.com/botmesh-go/botmesh/internal/ingressd"
 	_ "github.com/botmesh-go/botmesh/worker"
 )
 
-// programs are what all tests run, built once.
-var programs proc.Programs
+// programs are what all tests run, built once, and talker is the worker of those that
+// hand chats over.
+var (
+	programs proc.Programs
+	talker   string
+)
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -34,6 +40,10 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	programs, err = proc.Build(ctx, dir)
+	if err == nil {
+		talker = filepath.Join(dir, "talker")
+		err = proc.Compile(ctx, dir, "./e2e/talk/talker")
+	}
 	switch {
 	case errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "":
 		fmt.Fprintf(os.Stderr, "SKIPPED: none of the black-box tests was run: %v\n", err)
