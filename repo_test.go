@@ -65,22 +65,24 @@ var house = map[string][]string{
 	"coord/internal/...":        {},
 
 	// Who joins them: the dispatcher knows no bot, the ingress no worker.
-	"dispatcher":          {"journal", "coord", "checkpoint", "outbox"},
+	"dispatcher":          {"acts", "journal", "coord", "checkpoint", "outbox"},
 	"ingress":             {"provider", "journal", "coord", "outbox"},
 	"ingress/ingressmain": {"internal/ingressd", "internal/program", "provider"},
 	"worker": {"bot", "checkpoint/natsstore", "coord", "dispatcher", "flow", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/program",
 		"internal/workerd", "journal", "outbox", "provider"},
 
-	"admin": {"journal"},
+	// What operators look at, and do.
+	"acts":  {"internal/jet"},
+	"admin": {"acts", "checkpoint", "coord", "internal/jet", "journal", "outbox"},
 
 	// The programs. What is below internal/ here is theirs alone.
 	"telemetry/export":  {},
 	"internal/config":   {},
 	"internal/private":  {},
 	"internal/program":  {"internal/config", "internal/private", "telemetry/export"},
-	"internal/engine":   {"checkpoint/natsstore", "coord/...", "internal/config", "internal/jet", "journal", "outbox", "streams"},
+	"internal/engine":   {"acts", "checkpoint/natsstore", "coord/...", "internal/config", "internal/jet", "journal", "outbox", "streams"},
 	"internal/ingressd": {"coord", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "journal", "outbox", "provider/..."},
-	"internal/workerd": {"admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
+	"internal/workerd": {"acts", "admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
 		"internal/program", "journal", "outbox/...", "provider/..."},
 	"internal/replay":  {"checkpoint", "journal"},
 	"internal/sim/...": {"..."},
@@ -105,7 +107,7 @@ var engines = []struct {
 	{"github.com/nats-io/nats-server/", "a program that links the server is a server; only development and tests are",
 		[]string{"internal/natsd", "internal/natstest"}},
 	{"github.com/nats-io/", "what a stream answers is read in few places",
-		[]string{"internal/jet/...", "journal", "outbox", "streams", "checkpoint/natsstore", "internal/natsd", "internal/natstest", "internal/engine", "internal/ingressd", "internal/workerd", "cmd/botmesh", "e2e/...", "bench/..."}},
+		[]string{"internal/jet/...", "acts", "journal", "outbox", "streams", "checkpoint/natsstore", "internal/natsd", "internal/natstest", "internal/engine", "internal/ingressd", "internal/workerd", "cmd/botmesh", "e2e/...", "bench/..."}},
 	{"github.com/redis/", "Redis decides nothing that must be right, so nobody else may lean on it",
 		[]string{"coord/rediscoord", "outbox/ratelimit", "internal/engine", "internal/workerd", "internal/redistest", "e2e/...", "bench/..."}},
 	{"go.opentelemetry.io/otel/sdk", "the SDK is the programs' choice; a room uses the API",

@@ -30,6 +30,10 @@ import (
 	"github.com/botmesh-go/botmesh/journal"
 )
 
+// ActorHeader is where a request says who makes it, for the log of acts. It is taken
+// on trust: whoever has the token is believed.
+const ActorHeader = "Botmesh-Actor"
+
 // MinToken is the least length of a token, in bytes.
 const MinToken = 16
 
@@ -53,7 +57,10 @@ type Config struct {
 	Journal Journal // required
 	// Providers are the accounts that the bot sends by.
 	Providers []string
-	Logger    *slog.Logger // defaults to discarding
+	// Rooms returns what is looked at and acted on, nil while it is not open. Without
+	// it there is only the sending.
+	Rooms  func() *Rooms
+	Logger *slog.Logger // defaults to discarding
 }
 
 // API answers the requests below /v1. Safe for concurrent use.
@@ -80,6 +87,9 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{cfg: cfg, token: sha256.Sum256([]byte(cfg.Token))}
 	a.mux.HandleFunc("POST /v1/chats/{chat}/send", a.send)
+	a.mux.HandleFunc("GET /v1/chats", a.page(a.listChats))
+	a.mux.HandleFunc("GET /v1/chats/{chat}", a.page(a.showChat))
+	a.mux.HandleFunc("GET /v1/chats/{chat}/timeline", a.page(a.timeline))
 	return a, nil
 }
 

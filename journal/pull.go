@@ -80,6 +80,34 @@ func (j *Journal) Pending(ctx context.Context) (waiting, unsettled uint64, err e
 	return waiting, unsettled, nil
 }
 
+// Backlog is how far the processes of a bot have come with its journal.
+type Backlog struct {
+	// Floor is a sequence up to which all records are settled.
+	Floor uint64
+	// Waiting counts the records that no process was told of yet, Unsettled those that
+	// one was told of and that are not settled.
+	Waiting, Unsettled uint64
+}
+
+// Backlog asks how far the processes of a bot have come, for who does not pull: it
+// makes and changes nothing. botmesh.ErrNotFound: none ever pulled.
+// botmesh.ErrRefused: nobody could answer.
+func (j *Journal) Backlog(ctx context.Context) (b Backlog, err error) {
+	c, err := j.inbox.Consumer(ctx, jet.ConsumerConfig{Name: j.consumerName(), Look: true})
+	if err == nil {
+		b.Floor, err = c.Floor(ctx)
+	}
+	if err == nil {
+		b.Waiting, b.Unsettled, err = c.Pending(ctx)
+	}
+	if err != nil {
+		return Backlog{}, fmt.Errorf("journal: backlog: %w", err)
+	}
+	return b, nil
+}
+
+func (j *Journal) consumerName() string { return "nudges-" + j.epoch }
+
 // consumer returns the bot's shared consumer. Its name carries the epoch, and it is
 // made on a stream of that epoch alone, so that an acknowledgement of one epoch
 // never settles a record of another.
@@ -88,7 +116,7 @@ func (j *Journal) consumer(ctx context.Context) (jet.Consumer, error) {
 		return *c, nil
 	}
 	c, err := j.inbox.Consumer(ctx, jet.ConsumerConfig{
-		Name:        "nudges-" + j.epoch,
+		Name:        j.consumerName(),
 		Subject:     allOf(familyIn, j.bot),
 		HeadersOnly: true,
 		AckWait:     j.ackWait,

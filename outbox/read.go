@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
 // Posted is a letter in the stream.
@@ -59,6 +60,96 @@ func (o *Outbox) Receipts(ctx context.Context, chat botmesh.ChatKey, from uint64
 		next = 0
 	}
 	return receipts, next, nil
+}
+
+// History returns the letters of a chat in a window, in order, delivered or not. It
+// is complete. Errors are as of [Outbox.Letters].
+func (o *Outbox) History(ctx context.Context, chat botmesh.ChatKey, w jet.Window) ([]Posted, error) {
+	return o.posted(ctx, subjectOf(familyLetter, o.cfg.Bot, chat), w)
+}
+
+// All returns the letters of all chats in a window, as [Outbox.History] does.
+func (o *Outbox) All(ctx context.Context, w jet.Window) ([]Posted, error) {
+	return o.posted(ctx, familyLetter+"."+o.cfg.Bot+".>", w)
+}
+
+func (o *Outbox) posted(ctx context.Context, subject string, w jet.Window) ([]Posted, error) {
+	ms, err := jet.Scan(ctx, o.stream, subject, w)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: letters on %s: %w", subject, err)
+	}
+	letters := make([]Posted, len(ms))
+	for i, m := range ms {
+		l, err := decodeLetter(m)
+		if err != nil {
+			return nil, err
+		}
+		letters[i] = Posted{m.Seq, m.Time, l}
+	}
+	return letters, nil
+}
+
+// Link is an entry of a chat's receipt chain, for who looks at it.
+type Link struct {
+	Seq uint64
+	At  time.Time // the server's
+	// Kind is claim, attempt, receipt, retry, wait or free. By is the incarnation that
+	// wrote the entry; Free says that it calls nothing after it.
+	Kind string
+	By   string
+	Free bool
+	// Settled is the outbox sequence up to which every letter of the chat is settled,
+	// and Parts counts the settled parts of the letter after it.
+	Settled uint64
+	Parts   int
+	// Tries counts the calls of the next part that came to nothing, NotBefore is when
+	// the next may be made, and Doubt how many parts may have reached the platform
+	// without a receipt.
+	Tries     int
+	NotBefore time.Time
+	Doubt     int
+	// Receipt is what a receipt says, nil of any other kind.
+	Receipt *botmesh.Receipt
+}
+
+// Chain returns the entries of a chat's receipt chain in a window, in order. It is
+// complete. Errors are as of [Outbox.Letters].
+func (o *Outbox) Chain(ctx context.Context, chat botmesh.ChatKey, w jet.Window) ([]Link, error) {
+	ms, err := jet.Scan(ctx, o.stream, subjectOf(familyReceipt, o.cfg.Bot, chat), w)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: chain of %s: %w", chat.Key(), err)
+	}
+	links := make([]Link, len(ms))
+	for i, m := range ms {
+		l, err := decodeEntry(m)
+		if err != nil {
+			return nil, err
+		}
+		links[i] = l.shown(m.Time)
+	}
+	return links, nil
+}
+
+// End returns the last entry of a chat's chain, from the stream's leader, the zero
+// Link if there is none. Errors are as of [Outbox.Letters].
+func (o *Outbox) End(ctx context.Context, chat botmesh.ChatKey) (Link, error) {
+	subject := subjectOf(familyReceipt, o.cfg.Bot, chat)
+	m, err := o.stream.Last(ctx, subject)
+	switch {
+	case errors.Is(err, botmesh.ErrNotFound):
+		return Link{}, nil
+	case err != nil:
+		return Link{}, fmt.Errorf("outbox: read the chain %s: %w", subject, err)
+	}
+	l, err := decodeEntry(m)
+	return l.shown(m.Time), err
+}
+
+func (l link) shown(at time.Time) Link {
+	return Link{
+		Seq: l.seq, At: at, Kind: string(l.Kind), By: l.By, Free: l.Free, Settled: l.Through, Parts: l.Parts,
+		Tries: l.Tries, NotBefore: l.NotBefore, Doubt: l.Doubt, Receipt: l.Receipt,
+	}
 }
 
 // followPage is how many letters Follow reads at once.

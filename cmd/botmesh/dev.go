@@ -77,7 +77,7 @@ func (d *dev) run(ctx context.Context, p program.Process) error {
 	if err := d.open(ctx, p); err != nil {
 		return err
 	}
-	p.Private.Watch(private.Probes{Ready: d.ready, Status: d.status})
+	p.Private.Watch(private.Probes{Ready: d.ready, Status: d.status, API: d.workers[0].Probes().API})
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.ingress.Run(running) })
 	for _, w := range d.workers {

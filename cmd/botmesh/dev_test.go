@@ -13,7 +13,8 @@ import (
 func TestDev(t *testing.T) {
 	t.Parallel()
 	dir, nats := t.TempDir(), freeNATS(t)
-	env := []string{"BOTMESH_NATS_URL=" + nats}
+	// A Redis that is away: what it alone knows is said to be missing.
+	env := []string{"BOTMESH_NATS_URL=" + nats, "BOTMESH_REDIS_URL=redis://127.0.0.1:1"}
 
 	dev := startDev(t, dir, nats)
 	chat := newBrowser(t, dev.addr)
@@ -57,6 +58,10 @@ func TestDev(t *testing.T) {
 		"replay":        {[]string{"journal", "replay", key}, []string{"user: /order", "bot:  " + first, "bot:  ordered: 2 x pizza", "replayed 4 records; nothing was sent or written"}, 0},
 		"replay json":   {[]string{"journal", "replay", key, "-o", "json"}, []string{`"result": "applied"`, `"text": "ordered: 2 x pizza"`}, 0},
 		"ls last":       {[]string{"journal", "ls", "--last=1"}, []string{"SEQ", "\n4 "}, 0},
+		"chats ls":      {[]string{"chats", "ls", "--all"}, []string{"CHAT", key + "  idle   0  "}, 0},
+		"chats show":    {[]string{"chats", "show", key}, []string{key + "  idle\n", "\ncheckpoint  revision ", "cursor 4"}, 0},
+		"timeline":      {[]string{"chats", "timeline", key}, []string{"  record   #1  message", "  letter   #", "  receipt  #", "  commit   #"}, 0},
+		"timeline text": {[]string{"chats", "timeline", key, "--text", "--limit=4", "-o", "json"}, []string{`"text": "ordered: 2 x pizza"`}, 0},
 		"plan json":     {[]string{"streams", "plan", "-o", "json"}, []string{"[]\n"}, 0},
 		"plan":          {[]string{"streams", "plan"}, []string{"all streams are as wanted\n"}, 0},
 		"plan of other": {[]string{"streams", "plan", "--retention=200h"}, []string{"BOT_demo_INBOX differs", "max_age"}, 3},

@@ -57,15 +57,18 @@ func reach(ctx context.Context, conn *jet.Conn) error {
 // withJournal calls do with the bot's journal.
 func (a *app) withJournal(ctx context.Context, do func(context.Context, *journal.Journal, config.Config) error) error {
 	return a.withNATS(ctx, func(ctx context.Context, conn *jet.Conn, s config.Config) error {
-		j, err := journal.Open(ctx, journal.Config{
-			Bot: s.Bot, Inbox: conn.Stream(journal.InboxStream(s.Bot)), Dead: conn.Stream(journal.DeadStream(s.Bot)),
-		})
-		if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == jetstream.JSErrCodeStreamNotFound {
-			return fmt.Errorf("bot %s has no streams here: check BOTMESH_BOT, or run botmesh streams apply", s.Bot)
-		}
+		j, err := openJournal(ctx, conn, s)
 		if err != nil {
 			return err
 		}
 		return do(ctx, j, s)
 	})
+}
+
+// noStreams says in other words that a bot has no streams.
+func noStreams(err error, s config.Config) error {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == jetstream.JSErrCodeStreamNotFound {
+		return fmt.Errorf("bot %s has no streams here: check BOTMESH_BOT, or run botmesh streams apply", s.Bot)
+	}
+	return err
 }

@@ -45,6 +45,9 @@ func (c Config) check() error {
 	p.schemes("telegram_api_url", c.Telegram.APIURL, "http", "https")
 	p.schemes("whatsapp_api_url", c.WhatsApp.APIURL, "http", "https")
 	p.schemes("slack_api_url", c.Slack.APIURL, "http", "https")
+	if c.AdminURL.IsSet() {
+		p.schemes("admin_url", c.AdminURL, "http", "https")
+	}
 	if c.StandardWebhooks.APIURL.IsSet() {
 		p.schemes("standardwebhooks_api_url", c.StandardWebhooks.APIURL, "http", "https")
 	}

@@ -33,7 +33,8 @@ type Config struct {
 
 	SendRate Rate `key:"send_rate" help:"calls to all platforms together: 30/s, 20/m, or 30/s+5 for five at once; no limit if not set"`
 
-	AdminToken Secret `key:"admin_token" help:"who knows it may send to chats through the worker's private address, /v1; at least 16 characters; turns that on"`
+	AdminToken Secret `key:"admin_token" help:"who knows it may look at chats, act on them and send to them through the worker's private address, /v1; at least 16 characters; turns that on"`
+	AdminURL   URL    `key:"admin_url" help:"a worker's private address, http://127.0.0.1:9090: botmesh commands then ask that worker, and not the servers themselves"`
 
 	Telegram         Telegram         `key:"telegram"`
 	WhatsApp         WhatsApp         `key:"whatsapp"`

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/jet"
@@ -52,7 +53,7 @@ func Dial(ctx context.Context, s config.Config, name string, inside nats.InProce
 func Streams(s config.Config) []jetstream.StreamConfig {
 	all := journal.Streams(journal.Sizing{Bot: s.Bot, Retention: s.Retention, Duplicates: s.DuplicateWindow})
 	all = append(all, outbox.Streams(outbox.Sizing{Bot: s.Bot, Retention: s.Retention})...)
-	all = append(all, natsstore.Stream(s.Bot, s.Replicas))
+	all = append(all, natsstore.Stream(s.Bot, s.Replicas), acts.Stream(s.Bot, s.Replicas))
 	for i := range all {
 		all[i].Replicas = s.Replicas // zero is left to the servers that are there
 	}
@@ -112,6 +113,18 @@ func Close(ctx context.Context, conn *jet.Conn, log *slog.Logger) {
 	defer cancel()
 	if err := conn.Drain(ctx); err != nil {
 		log.Warn("nats was not closed in order", "err", err)
+	}
+}
+
+// Listen wakes who reads a stream when a message passes by on its way there.
+func Listen(conn *jet.Conn) func(subject string, wake func()) (stop func(), err error) {
+	return func(subject string, wake func()) (func(), error) {
+		sub, err := conn.NATS().Subscribe(subject, func(*nats.Msg) { wake() })
+		if err != nil {
+			return nil, fmt.Errorf("engine: listen to %s: %w", subject, err)
+		}
+		// An error means that the connection is closed, and the subscription with it.
+		return func() { _ = sub.Unsubscribe() }, nil
 	}
 }
 

@@ -133,7 +133,7 @@ func TestStreamsFollowTheSettings(t *testing.T) {
 	}
 	want := []brief{
 		{"BOT_b_INBOX", 3, 48 * time.Hour}, {"BOT_b_DEAD", 3, 30 * 24 * time.Hour},
-		{"BOT_b_OUTBOX", 3, 72 * time.Hour}, {"KV_BOT_b_CP", 3, 0},
+		{"BOT_b_OUTBOX", 3, 72 * time.Hour}, {"KV_BOT_b_CP", 3, 0}, {"BOT_b_ACTS", 3, 0},
 	}
 	if d := cmp.Diff(want, get("BOTMESH_BOT=b", "BOTMESH_REPLICAS=3", "BOTMESH_RETENTION=48h")); d != "" {
 		t.Errorf("streams differ (-want +got):\n%s", d)

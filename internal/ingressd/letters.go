@@ -2,10 +2,7 @@ package ingressd
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/config"
@@ -29,7 +26,7 @@ func (l *letters) open(ctx context.Context, conn *jet.Conn, s config.Config, log
 	}
 	return engine.Await(ctx, log, s, "outbox", func(ctx context.Context) error {
 		o, err := outbox.Open(ctx, outbox.Config{
-			Stream: conn.Stream(outbox.StreamName(s.Bot)), Bot: s.Bot, Listen: listen(conn.NATS()), Logger: log,
+			Stream: conn.Stream(outbox.StreamName(s.Bot)), Bot: s.Bot, Listen: engine.Listen(conn), Logger: log,
 		})
 		if err != nil {
 			return err
@@ -47,17 +44,5 @@ func (l *letters) Follow(ctx context.Context, chat botmesh.ChatKey, after uint64
 		return l.outbox.Follow(ctx, chat, after, each)
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-}
-
-// listen wakes a reader when a letter passes by on its way to the stream.
-func listen(nc *nats.Conn) func(subject string, wake func()) (stop func(), err error) {
-	return func(subject string, wake func()) (func(), error) {
-		sub, err := nc.Subscribe(subject, func(*nats.Msg) { wake() })
-		if err != nil {
-			return nil, fmt.Errorf("ingressd: listen to %s: %w", subject, err)
-		}
-		// An error means that the connection is closed, and the subscription with it.
-		return func() { _ = sub.Unsubscribe() }, nil
 	}
 }

@@ -33,6 +33,12 @@ func (s *stream) Consumer(ctx context.Context, cfg ConsumerConfig) (Consumer, er
 		cfg.AckWait = defaultAckWait
 	}
 	c := &consumer{stream: s, cfg: cfg, next: "$JS.API.CONSUMER.MSG.NEXT." + s.name + "." + cfg.Name}
+	if cfg.Look {
+		if _, err := c.info(ctx); err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
 	if err := c.ensure(ctx); err != nil {
 		return nil, fmt.Errorf("jet: consumer %s: %w", cfg.Name, err)
 	}

@@ -60,7 +60,7 @@ func writeFailed(err error) error {
 
 // readRefused maps the server's word against a read.
 func readRefused(e *jetstream.APIError) error {
-	if e.ErrorCode == codeMessageNotFound {
+	if e.ErrorCode == codeMessageNotFound || e.ErrorCode == jetstream.JSErrCodeConsumerNotFound {
 		return fmt.Errorf("%w: %w", botmesh.ErrNotFound, e)
 	}
 	return Unread(e)

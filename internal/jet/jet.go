@@ -109,7 +109,8 @@ type Stream interface {
 	// Info asks the leader.
 	Info(ctx context.Context) (Info, error)
 
-	// Consumer returns the durable pull consumer of that name, made if absent.
+	// Consumer returns the durable pull consumer of that name, made if absent, or
+	// found as it is (ConsumerConfig.Look).
 	Consumer(ctx context.Context, cfg ConsumerConfig) (Consumer, error)
 }
 
@@ -128,6 +129,10 @@ type ConsumerConfig struct {
 	// made on it. A stream that was deleted and made again under the same name is
 	// so told from the one before, and gets no consumer of it.
 	Metadata map[string]string
+	// Look only finds a consumer, to ask for its Floor and what is Pending: it is not
+	// made, nor changed to fit the rest of the configuration. Without one the error is
+	// botmesh.ErrNotFound.
+	Look bool
 }
 
 // Consumer hands out the messages of a stream, each again until it is acknowledged.

@@ -45,6 +45,9 @@ func (s *MemoryStream) Consumer(ctx context.Context, cfg ConsumerConfig) (Consum
 	if err := cfg.sameStream(s.cfg.Metadata); err != nil {
 		return nil, fmt.Errorf("jet: consumer %s: %w", cfg.Name, err)
 	}
+	if _, ok := s.consumers[cfg.Name]; cfg.Look && !ok {
+		return nil, fmt.Errorf("jet: consumer %s: %w", cfg.Name, botmesh.ErrNotFound)
+	}
 	h := &memoryHandle{stream: s, cfg: cfg}
 	h.open()
 	return h, nil

@@ -18,7 +18,9 @@ func (w *Worker) newAPI() (http.Handler, error) {
 	if err != nil {
 		return nil, config.Wrong(err)
 	}
-	api, err := admin.New(admin.Config{Token: s.AdminToken.Reveal(), Journal: publisher, Providers: w.senders.ids(), Logger: w.cfg.Log})
+	api, err := admin.New(admin.Config{
+		Token: s.AdminToken.Reveal(), Journal: publisher, Providers: w.senders.ids(), Rooms: w.opened, Logger: w.cfg.Log,
+	})
 	if err != nil {
 		return nil, config.Wrong(err)
 	}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/internal/config"
@@ -75,6 +75,7 @@ type Worker struct {
 
 	mu      sync.Mutex
 	serving *dispatcher.Dispatcher // nil while there is none
+	rooms   *admin.Rooms           // as long
 	reach   coord.Reacher          // nil if the coordinator is always there
 }
 
@@ -148,71 +149,30 @@ func (w *Worker) serve(ctx context.Context) error {
 	if err != nil {
 		return config.Wrong(fmt.Errorf("workerd: %w", err))
 	}
-	reach, _ := coordinator.(coord.Reacher)
+	seen := coordinator
+	reach, _ := seen.(coord.Reacher)
 	coordinator = through(w.cfg.Seams.Coordinator, coordinator)
 	defer w.leave(ctx, coordinator)
-	d, err := w.open(ctx, coordinator)
+	o, err := w.open(ctx, coordinator)
 	if err != nil {
 		return err
 	}
-	w.set(d, reach)
-	defer w.set(nil, nil)
+	turns, _ := seen.(coord.Viewer)
+	w.set(o.dispatcher, reach, &admin.Rooms{
+		Journal: o.journal, Store: o.store, Outbox: o.outbox, Acts: o.acts, Pauses: o.pauses, Turns: turns,
+	})
+	defer w.set(nil, nil, nil)
+	following, stop := context.WithCancel(context.WithoutCancel(ctx)) // until the dispatcher has drained
+	var follower sync.WaitGroup
+	follower.Go(func() {
+		if err := o.pauses.Run(following); err != nil {
+			w.cfg.Log.Error("pauses are not followed", "err", err)
+		}
+	})
+	defer follower.Wait()
+	defer stop()
 	w.cfg.Log.Info("serving", "incarnation", coordinator.Incarnation())
-	return d.Run(ctx)
-}
-
-// open waits until journal and outbox can be read, and makes the dispatcher.
-func (w *Worker) open(ctx context.Context, coordinator coord.Coordinator) (d *dispatcher.Dispatcher, err error) {
-	err = engine.Await(ctx, w.cfg.Log, w.cfg.Settings, "journal and outbox", func(ctx context.Context) error {
-		d, err = w.wire(ctx, coordinator)
-		return err
-	})
-	return d, err
-}
-
-func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*dispatcher.Dispatcher, error) {
-	s, log := w.cfg.Settings, w.cfg.Log
-	j, err := journal.Open(ctx, journal.Config{
-		Bot:     s.Bot,
-		Inbox:   w.stream(journal.InboxStream(s.Bot)),
-		Dead:    w.stream(journal.DeadStream(s.Bot)),
-		AckWait: s.Lease,
-		Logger:  log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	out, err := outbox.Open(ctx, outbox.Config{
-		Stream:      w.stream(outbox.StreamName(s.Bot)),
-		Bot:         s.Bot,
-		Incarnation: coordinator.Incarnation(),
-		Senders:     w.senders.all,
-		InDoubt:     w.senders.inDoubt,
-		Dead:        setAside(j),
-		Limiter:     w.cfg.Limiter,
-		Hold:        s.Lease,
-		GiveUp:      min(24*time.Hour, s.Retention/4),
-		Logger:      log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return dispatcher.New(dispatcher.Config{
-		Journal:     j,
-		Coordinator: coordinator,
-		Store:       natsstore.New(w.stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot),
-		Outbox:      out,
-		Runner:      w.cfg.Runner,
-		Lease:       s.Lease,
-		Settle:      s.Settle,
-		Drain:       s.Drain,
-		Tries:       s.Tries,
-		Concurrency: s.Concurrency,
-		Retention:   engine.Longest(s),
-		Deploy:      s.Deploy,
-		ParkAfter:   3 * s.TurnWait,
-		Logger:      log,
-	})
+	return o.dispatcher.Run(ctx)
 }
 
 // leave gives back what turns are left, so that others need not wait for a lease
@@ -225,10 +185,17 @@ func (w *Worker) leave(ctx context.Context, c coord.Coordinator) {
 	}
 }
 
-func (w *Worker) set(d *dispatcher.Dispatcher, r coord.Reacher) {
+func (w *Worker) set(d *dispatcher.Dispatcher, r coord.Reacher, rooms *admin.Rooms) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.serving, w.reach = d, r
+	w.serving, w.reach, w.rooms = d, r, rooms
+}
+
+// opened are the rooms that are looked at and acted on, nil while they are not open.
+func (w *Worker) opened() *admin.Rooms {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rooms
 }
 
 func (w *Worker) reacher() coord.Reacher {

@@ -1,0 +1,229 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/journal"
+)
+
+// look reads all that is known of a chat. What is read changes meanwhile: the parts
+// need not be of one moment.
+func (rooms *Rooms) look(ctx context.Context, chat botmesh.ChatKey) (*Chat, error) {
+	c := &Chat{Chat: chat.String(), Why: []string{}}
+	say := func(format string, args ...any) { c.Why = append(c.Why, fmt.Sprintf(format, args...)) }
+	pause, err := rooms.Pauses.Get(ctx, chat)
+	if err != nil {
+		return nil, err
+	}
+	if pause.On {
+		c.Pause = &pause
+		say("%s by %s %s%s", pausedWord(pause.Scope), pause.By, since(pause.Since), because(pause.Reason))
+	}
+	from, err := rooms.lookAtCheckpoint(ctx, chat, c, say)
+	if err == nil {
+		err = rooms.lookAtTurn(ctx, chat, c, say)
+	}
+	if err == nil {
+		err = rooms.lookAtRecords(ctx, chat, from, c, say)
+	}
+	if err == nil {
+		err = rooms.lookAtOutbox(ctx, chat, c, say)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dead, err := rooms.Journal.DeadLetters(ctx, journal.Filter{Chat: chat, Limit: maxWaiting})
+	if err != nil {
+		return nil, err
+	}
+	if c.Dead = len(dead); c.Dead > 0 {
+		say("%d dead letters are kept: botmesh dlq ls --chat %s", c.Dead, c.Chat)
+	}
+	c.State = c.state(pause.On)
+	if len(c.Why) == 0 {
+		say("nothing waits")
+	}
+	return c, nil
+}
+
+func (c *Chat) state(paused bool) State {
+	switch {
+	case paused:
+		return StatePaused
+	case c.State != "":
+		return c.State
+	case c.Checkpoint != nil && c.Checkpoint.Tries > 0 && c.Records.Waiting > 0:
+		return StateRetrying
+	case c.Turn != nil && c.Turn.Holder != "":
+		return StateHeld
+	case c.Records.Waiting > 0:
+		return StateWaiting
+	case c.Outbox.Waiting > 0:
+		return StateUnsent
+	}
+	return StateIdle
+}
+
+type sayer func(format string, args ...any)
+
+// lookAtCheckpoint returns the sequence from which records are not passed.
+func (rooms *Rooms) lookAtCheckpoint(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) (uint64, error) {
+	row, err := rooms.Store.Load(ctx, chat.Key())
+	if err != nil || row.Revision == 0 {
+		return 0, err
+	}
+	cp, err := checkpoint.Decode(row.Value)
+	c.Checkpoint = &Checkpoint{Revision: row.Revision, Written: row.Written.UTC()}
+	switch {
+	case errors.Is(err, checkpoint.ErrNewerFormat):
+		c.State = StateUnreadable
+		say("only a newer build can serve it: %v", err)
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	s := c.Checkpoint
+	s.Epoch, s.Cursor, s.CursorAt, s.State, s.By, s.Deploy = cp.Epoch, cp.Cursor, cp.CursorAt, len(cp.State), cp.By, cp.Deploy
+	s.Effects = cp.Effects != nil
+	for _, t := range cp.Timers {
+		s.Timers = append(s.Timers, Timer{t.Name, t.At.UTC()})
+	}
+	if d := cp.During; d != nil {
+		s.During, s.Eager = d.Record, d.Eager
+	}
+	if t := cp.Tries; t != nil {
+		s.Tried, s.Tries, s.Deaths, s.NotBefore, s.Error = t.Record, t.N, t.Deaths, t.NotBefore, t.Error
+		if t.N > 0 {
+			say("record %d failed %d times, the next try is %s: %s", t.Record, t.N, until(t.NotBefore), t.Error)
+		}
+		if t.Deaths > 0 {
+			say("%d runs of record %d ended with their process", t.Deaths, t.Record)
+		}
+	}
+	if cp.Claim != nil && cp.Claim.Alone {
+		say("a record that may end its process runs with nothing beside it in %s", cp.Claim.Incarnation)
+	}
+	if cp.Epoch != rooms.Journal.Epoch() {
+		return 1, nil
+	}
+	return cp.Cursor + 1, nil
+}
+
+func (rooms *Rooms) lookAtTurn(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) error {
+	if rooms.Turns == nil {
+		say("who holds it can not be told here")
+		return nil
+	}
+	view, err := rooms.Turns.Inspect(ctx, coord.KindTurn, chat.Key())
+	switch {
+	case errors.Is(err, botmesh.ErrNotFound):
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		say("who holds it is not known: the coordinator does not answer")
+		return nil
+	}
+	c.Turn = turnOf(view)
+	if view.Holder != "" {
+		say("%s has its turn %s", view.Holder, since(view.Since))
+	}
+	if n := len(view.Waiting); n > 0 {
+		say("%d tickets are in line, the next one is of %s", n, view.Waiting[0].Incarnation)
+	}
+	if view.Deaths > 0 {
+		say("the leases of its last %d holders ran out", view.Deaths)
+	}
+	return nil
+}
+
+func turnOf(v coord.View) *Turn {
+	t := &Turn{Holder: v.Holder, Since: v.Since.UTC(), Left: v.Left, Fence: v.Fence, Before: v.Previous.Incarnation, Deaths: v.Deaths}
+	if v.Holder == "" {
+		t.Since = time.Time{}
+	}
+	for _, w := range v.Waiting {
+		t.Line = append(t.Line, w.Incarnation)
+	}
+	return t
+}
+
+func (rooms *Rooms) lookAtRecords(ctx context.Context, chat botmesh.ChatKey, from uint64, c *Chat, say sayer) error {
+	entries, err := rooms.Journal.List(ctx, journal.Filter{Chat: chat, From: from, Limit: maxWaiting})
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	first := entries[0].Record
+	c.Records = Records{Waiting: len(entries), More: len(entries) == maxWaiting, First: first.Seq, Oldest: first.Stored.UTC()}
+	say("%d records wait, the first is %d, a %s, %s", len(entries), first.Seq, first.Type, since(first.Stored))
+	if c.Turn == nil || c.Turn.Holder == "" && len(c.Turn.Line) == 0 {
+		say("nobody asked for its turn: is a worker there, and does it reach NATS and Redis?")
+	}
+	return nil
+}
+
+func (rooms *Rooms) lookAtOutbox(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) error {
+	tail, err := rooms.Outbox.Last(ctx, chat)
+	if err != nil || tail.Seq == 0 {
+		return err
+	}
+	end, err := rooms.Outbox.End(ctx, chat)
+	if err != nil {
+		return err
+	}
+	c.Outbox = Outbox{Last: tail.Seq, Settled: end.Settled}
+	if end.Settled >= tail.Seq {
+		return nil
+	}
+	letters, err := rooms.Outbox.Letters(ctx, chat, end.Settled+1, maxWaiting)
+	if err != nil || len(letters) == 0 {
+		return err
+	}
+	o := &c.Outbox
+	o.Waiting, o.Oldest = len(letters), letters[0].At.UTC()
+	o.Tries, o.NotBefore, o.Doubt = end.Tries, end.NotBefore, end.Doubt
+	say("%d letters are not delivered, the first %s", o.Waiting, since(o.Oldest))
+	if time.Now().Before(o.NotBefore) {
+		say("its next part is put off %s, after %d calls in vain", until(o.NotBefore), o.Tries)
+	}
+	if !end.Free && end.Seq > 0 {
+		o.Owner = end.By
+		say("%s delivers them, or did when it last wrote, %s", end.By, since(end.At))
+	}
+	if o.Doubt > 0 {
+		say("%d parts may have reached the platform without a receipt", o.Doubt)
+	}
+	return nil
+}
+
+// since and until say a time as people do, beside when it is.
+func since(t time.Time) string {
+	return fmt.Sprintf("since %s (%s)", t.UTC().Format(time.RFC3339), round(time.Since(t)))
+}
+
+func until(t time.Time) string {
+	if left := time.Until(t); left > 0 {
+		return fmt.Sprintf("at %s (in %s)", t.UTC().Format(time.RFC3339), round(left))
+	}
+	return "due"
+}
+
+func round(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}

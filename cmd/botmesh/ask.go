@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/acts"
+	"github.com/botmesh-go/botmesh/admin"
+	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
+	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
+)
+
+// desk is who answers a command: a worker, over its private address, or this
+// process on the servers of the settings. Both speak the same pages.
+type desk struct {
+	do    func(*http.Request) (*http.Response, error)
+	base  string
+	token string
+	actor string
+}
+
+// withDesk calls do with a worker's API if the settings name one (admin_url), else with
+// one of this process, which needs no worker.
+func (a *app) withDesk(ctx context.Context, do func(context.Context, *desk) error) error {
+	loaded, err := a.settings(nil)
+	if err != nil {
+		return err
+	}
+	s := loaded.Config
+	if s.AdminURL.IsSet() {
+		if !s.AdminToken.IsSet() {
+			return config.Wrong(errors.New("BOTMESH_ADMIN_URL is set: BOTMESH_ADMIN_TOKEN is needed too, as the worker has it"))
+		}
+		ctx, cancel := interruptible(ctx)
+		defer cancel()
+		return do(ctx, &desk{do: http.DefaultClient.Do, base: strings.TrimSuffix(s.AdminURL.Reveal(), "/"), token: s.AdminToken.Reveal(), actor: actor()})
+	}
+	return a.withNATS(ctx, func(ctx context.Context, conn *jet.Conn, s config.Config) error {
+		rooms, leave, err := openRooms(ctx, conn, s)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		token := rand.Text()
+		api, err := admin.New(admin.Config{Token: token, Journal: rooms.Journal, Rooms: func() *admin.Rooms { return rooms }})
+		if err != nil {
+			return err
+		}
+		return do(ctx, &desk{do: inside(api), token: token, actor: actor()})
+	})
+}
+
+// actor is who sits here, for the log of acts.
+func actor() string {
+	name := "cli"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}
+
+// inside answers requests in this process.
+func inside(h http.Handler) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		w := &kept{head: http.Header{}, status: http.StatusOK}
+		h.ServeHTTP(w, r)
+		return &http.Response{Status: http.StatusText(w.status), StatusCode: w.status, Header: w.head, Body: io.NopCloser(&w.body)}, nil
+	}
+}
+
+// kept keeps an answer.
+type kept struct {
+	head   http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (k *kept) Header() http.Header         { return k.head }
+func (k *kept) WriteHeader(status int)      { k.status = status }
+func (k *kept) Write(b []byte) (int, error) { return k.body.Write(b) }
+
+// openRooms opens what the API looks at and acts on. Redis may be away: then nobody can
+// say who holds what.
+func openRooms(ctx context.Context, conn *jet.Conn, s config.Config) (*admin.Rooms, func(), error) {
+	silent := slog.New(slog.DiscardHandler)
+	j, err := openJournal(ctx, conn, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := outbox.Open(ctx, outbox.Config{Stream: conn.Stream(outbox.StreamName(s.Bot)), Bot: s.Bot})
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg := acts.Config{Stream: conn.Stream(acts.StreamName(s.Bot)), Bot: s.Bot}
+	log, err := acts.NewLog(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	pauses, err := acts.OpenPauses(ctx, acts.PausesConfig{Config: cfg})
+	if errors.Is(err, botmesh.ErrRefused) {
+		err = fmt.Errorf("%w: a bot of an older build has no stream of acts: run botmesh streams apply", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rooms := &admin.Rooms{
+		Journal: j, Store: natsstore.New(conn.Stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot), Outbox: o, Acts: log, Pauses: pauses,
+	}
+	engine.LogRedis(silent)
+	redis, err := engine.DialRedis(ctx, s, silent)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := redis.New()
+	if err != nil {
+		return nil, nil, errors.Join(err, redis.Close())
+	}
+	rooms.Turns, _ = c.(coord.Viewer)
+	return rooms, func() { _ = errors.Join(c.Close(context.WithoutCancel(ctx)), redis.Close()) }, nil // nothing was held
+}
+
+// ask makes a request and reads the answer into out.
+func (d *desk) ask(ctx context.Context, method, path string, query url.Values, body, out any) error {
+	var content io.Reader = http.NoBody
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		content = bytes.NewReader(data)
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, method, d.base+path, content)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+d.token)
+	r.Header.Set(admin.ActorHeader, d.actor)
+	resp, err := d.do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 == 2 {
+		return json.NewDecoder(resp.Body).Decode(out)
+	}
+	var said struct{ Error string }
+	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil || said.Error == "" {
+		said.Error = resp.Status
+	}
+	err = errors.New(said.Error)
+	if resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnauthorized {
+		err = config.Wrong(err)
+	}
+	return err
+}
+
+// chatPath is the path of a chat's page.
+func chatPath(chat botmesh.ChatKey, more string) string {
+	return "/v1/chats/" + url.PathEscape(chat.String()) + more
+}
+
+func openJournal(ctx context.Context, conn *jet.Conn, s config.Config) (*journal.Journal, error) {
+	j, err := journal.Open(ctx, journal.Config{
+		Bot: s.Bot, Inbox: conn.Stream(journal.InboxStream(s.Bot)), Dead: conn.Stream(journal.DeadStream(s.Bot)),
+	})
+	return j, noStreams(err, s)
+}
