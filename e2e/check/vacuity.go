@@ -91,6 +91,8 @@ func (w *world) provedFaults() {
 		switch {
 		case !f.Known():
 			w.vacuous("the fault %s of %s at %s, which never ended", f.Call.ID, f.Call.Target, w.at(f.Call.T))
+		case f.Result.Error != "":
+			w.vacuous("the fault %s of %s at %s, which could not be done: %s", f.Call.ID, f.Call.Target, w.at(f.Call.T), f.Result.Error)
 		case f.Result.Effect == "":
 			w.vacuous("the fault %s of %s at %s, which had no effect", f.Call.ID, f.Call.Target, w.at(f.Call.T))
 		}

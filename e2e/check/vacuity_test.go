@@ -35,6 +35,9 @@ func TestAVacuousRunIsCaught(t *testing.T) {
 		"a fault without effect": {"the fault flush of redis at", func(s *story) {
 			s.op("lab", history.Event{Kind: history.Fault, ID: "flush", Target: "redis"}, history.Event{Kind: history.Fault}, nil)
 		}},
+		"a fault that failed": {"which could not be done: no way", func(s *story) {
+			s.op("lab", history.Event{Kind: history.Fault, ID: "flush", Target: "redis"}, history.Event{Kind: history.Fault, Effect: "some", Error: "no way"}, nil)
+		}},
 		"a fault without end": {"which never ended", func(s *story) {
 			s.op("lab", history.Event{Kind: history.Fault, ID: "flush", Target: "redis"}, history.Event{}, nil)
 		}},

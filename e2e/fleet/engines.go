@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -178,6 +180,12 @@ func (l *links) get(way Link) *netproxy.Proxy {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all[way]
+}
+
+func (l *links) list() []*netproxy.Proxy {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.all))
 }
 
 func (l *links) close() error {

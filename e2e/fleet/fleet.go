@@ -152,6 +152,11 @@ func (f *Fleet) Link(from, to string) *netproxy.Proxy {
 	return f.Engines.links.get(Link{from, to})
 }
 
+// Links are all proxies: on the ways of replicas, of the platform, and between nodes.
+func (f *Fleet) Links() []*netproxy.Proxy {
+	return slices.Concat(f.links.list(), f.Engines.links.list())
+}
+
 // URLs are the public base addresses.
 func (f *Fleet) URLs() (urls []string) {
 	for _, r := range f.Ingress {

@@ -53,7 +53,7 @@ const (
 	Webhook  Kind = "webhook"  // an update was posted: Chat, ID, Target is the ingress; done: Status, zero for no answer
 	Order    Kind = "order"    // a backend had a worker, Target, send to a Chat: ID is its record's, Text a digest; done: Status as of Webhook, Seq
 	Platform Kind = "platform" // the platform met a call: Chat, By is the process, Text a digest, Outcome accepted, dropped or refused
-	Fault    Kind = "fault"    // a fault, from its call to its result: ID names it, Target is what it befalls; done: Effect is what was seen of it
+	Fault    Kind = "fault"    // a fault, from its call to its result: ID names it, Target is what it befalls; done: Effect is what was seen of it, Error why it could not be done
 	Spawned  Kind = "spawned"  // the process Target was started
 	Exited   Kind = "exited"   // the process Target has ended; Status is its exit code, -1 for a signal
 	Healed   Kind = "healed"   // no fault is left

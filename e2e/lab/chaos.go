@@ -11,6 +11,8 @@ import (
 	"github.com/botmesh-go/botmesh/e2e/check"
 	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/e2e/history"
+	"github.com/botmesh-go/botmesh/e2e/netproxy"
+	"github.com/botmesh-go/botmesh/e2e/proc"
 )
 
 // chaos is a run of faults under load.
@@ -41,33 +43,42 @@ const (
 	pace = 150 * time.Millisecond
 )
 
-// run does what is planned. The error is of the lab, not of what it tests.
-func (c *chaos) run(ctx context.Context) error {
+// begin starts the fleet.
+func (c *chaos) begin(ctx context.Context) (err error) {
 	starting, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("not ready in time"))
 	defer cancel()
-	err := c.start(starting)
-	if err != nil {
+	if err := c.start(starting); err != nil {
 		return err
 	}
-	if c.before, err = c.usage(ctx); err != nil {
-		return err
-	}
+	c.before, err = c.usage(ctx)
 	c.phases.next("starting")
-	c.users = &users{scene: c.scene, load: c.plan.Load}
-	talking, enough := context.WithCancel(ctx)
-	talked := make(chan error, 1)
-	go func() { talked <- c.users.run(ctx, talking) }()
+	return err
+}
 
-	err = c.faults(ctx)
+// run does what is planned, and takes it back. A fault that could not be done is in the
+// history and no error here: the run goes on, comes to rest and is judged as any other.
+// The error is of the lab.
+func (c *chaos) run(ctx context.Context) error {
+	c.users = &users{scene: c.scene, load: c.plan.Load}
+	posting, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	talking, enough := context.WithCancel(posting)
+	talked := make(chan error, 1)
+	go func() { talked <- c.users.run(posting, talking) }()
+
+	failure := errors.Join(c.faults(ctx), c.heal(ctx))
 	c.phases.next("faults")
-	c.heal()
-	if err == nil {
-		wait(ctx, calm)
-	}
-	left, behind := c.waiting(ctx)
+	wait(ctx, calm)
+	var left backlog
+	behind := insist(ctx, startTime, func(ctx context.Context) (err error) {
+		left, err = c.waiting(ctx)
+		return err
+	})
 	c.rest = rest + time.Duration(left.all())*pace
 	enough()
-	return errors.Join(err, behind, <-talked, c.follow.failed())
+	last := time.AfterFunc(c.rest, func() { cut(errors.New("nobody took what users still said")) })
+	defer last.Stop()
+	return errors.Join(failure, behind, <-talked, c.follow.failed())
 }
 
 // faults does the faults of all tracks.
@@ -77,8 +88,6 @@ func (c *chaos) faults(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, 2*c.plan.Length+2*time.Minute, errors.New("the faults took too long"))
 	defer stop()
-	var mu sync.Mutex
-	var errs []error
 	var running sync.WaitGroup
 	end := time.Now().Add(c.plan.Length)
 	for _, name := range tracks() {
@@ -87,51 +96,70 @@ func (c *chaos) faults(ctx context.Context) error {
 				if i >= round(name) && time.Now().After(end) || !wait(ctx, f.Pause) {
 					return
 				}
-				if err := c.fault(ctx, f); err != nil {
-					mu.Lock()
-					errs = append(errs, fmt.Errorf("fault %s: %w", f.Kind, err))
-					mu.Unlock()
-				}
+				c.fault(ctx, f)
 			}
 		})
 	}
 	running.Wait()
-	if err := c.whole(ctx); err != nil {
-		errs = append(errs, err)
-	}
-	if len(errs) == 0 && ctx.Err() != nil {
-		errs = append(errs, context.Cause(ctx))
-	}
-	return errors.Join(errs...)
+	return context.Cause(ctx)
 }
 
 // fault does one fault and notes it.
-func (c *chaos) fault(ctx context.Context, f Fault) error {
+func (c *chaos) fault(ctx context.Context, f Fault) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.Length+faultTime, errors.New("it took too long"))
 	defer cancel()
 	var n uint64
-	var at string
+	done := history.Event{Kind: history.Fault, ID: f.Kind}
 	begin := func(target string) {
-		at = target
-		n = c.log.Begin(history.Event{Kind: history.Fault, ID: f.Kind, Target: target})
+		done.Target = target
+		n = c.log.Begin(done)
 	}
 	effect, err := kindOf(f.Kind).inject(ctx, c, f, begin)
 	if n == 0 {
 		begin("nobody")
 	}
-	c.log.End(n, history.Event{Kind: history.Fault, ID: f.Kind, Target: at, Effect: effect})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 	}
-	return err
+	if done.Effect = effect; err != nil {
+		done.Error = strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	c.log.End(n, done)
 }
 
-// heal makes sure that nothing of any fault is left. All that are done healed
-// themselves.
-func (c *chaos) heal() {
+// heal takes back what may be left of any fault: one that failed may have ended in its
+// midst. The error says what is not well again.
+func (c *chaos) heal(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, faultTime, errors.New("not healed in time"))
+	defer cancel()
 	c.platform.Weather(nil)
 	c.users.twice.Store(false)
+	for _, l := range c.fleet.Links() {
+		l.Set(netproxy.Rules{})
+	}
+	var errs []error
+	for _, s := range c.fleet.Engines.Servers() {
+		if ended(s.Child()) {
+			errs = append(errs, s.Start(ctx))
+		}
+	}
+	for _, r := range c.fleet.Replicas() {
+		if r.Child().Thaw(); ended(r.Child()) {
+			errs = append(errs, c.launch(r))
+		}
+	}
+	errs = append(errs, c.whole(ctx))
 	c.log.Note(history.Event{Kind: history.Healed})
+	return errors.Join(errs...)
+}
+
+func ended(c *proc.Child) bool {
+	select {
+	case <-c.Exited():
+		return true
+	default:
+		return false
+	}
 }
 
 // worker is the one that a fault befalls.
@@ -154,22 +182,21 @@ func unrest(ctx context.Context, cfg sceneConfig, plan Plan) (check.Evidence, ch
 	defer s.close()
 	c := &chaos{scene: s, plan: plan, phases: phases{last: time.Now()}}
 	defer c.phases.print()
-	if err := c.run(ctx); err != nil {
-		e, v, blind := s.judge(ctx, check.Evidence{IdleWithin: c.rest}) // as far as it went
-		return e, v, errors.Join(err, blind)
+	if err := c.begin(ctx); err != nil {
+		return check.Evidence{}, check.Verdict{}, err
 	}
+	failure := c.run(ctx)
 	s.drain(ctx, c.rest)
 	c.phases.next("coming to rest")
 	usage, err := s.grown(ctx, c.before)
-	if err != nil {
-		return check.Evidence{}, check.Verdict{}, err
-	}
+	failure = errors.Join(failure, err)
 	defer c.phases.next("judging")
-	return s.judge(ctx, check.Evidence{IdleWithin: c.rest, Usage: usage, Want: check.Want{
+	e, v, err := s.judge(ctx, check.Evidence{IdleWithin: c.rest, Usage: usage, Want: check.Want{
 		Webhooks: int(plan.Load.Rate * plan.Length.Seconds() / 4), Duplicates: 10,
 		Orders: 10, OrdersAgain: 5, Timers: 10, Disarmed: 3,
 		Conflicts: 1, Unknowns: 1, TakeOvers: 2, Repeats: 1,
 	}})
+	return e, v, errors.Join(failure, err)
 }
 
 // phases are how long the parts of a run took.

@@ -68,7 +68,7 @@ func keep(dir string, e check.Evidence) error {
 // redisKeys is what Redis holds for the bot.
 func (s *scene) redisKeys(ctx context.Context) ([]check.RedisKey, error) {
 	all := []check.RedisKey{}
-	err := s.onRedisServer(func(r *redis.Client) error {
+	err := s.onRedisServer(ctx, func(r *redis.Client) error {
 		scan := r.Scan(ctx, 0, "botmesh:"+s.cfg.bot+":*", 1000).Iterator()
 		for scan.Next(ctx) {
 			key := check.RedisKey{Key: scan.Val()}

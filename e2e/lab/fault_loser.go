@@ -26,7 +26,7 @@ func (c *chaos) again(ctx context.Context, w *fleet.Replica, env ...string) (cod
 func drainWorker(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	w, held, err := c.busy(ctx, f)
 	if err != nil {
-		return "", nil // it had nothing to befall
+		return "", err
 	}
 	victim, at := w.Process(), history.Now()
 	begin(victim)

@@ -75,9 +75,11 @@ func leads(ctx context.Context, node *fleet.Server, stream string) (string, erro
 	return name, err
 }
 
+// patience bounds one question to a node.
+const patience = 3 * time.Second
+
 // on asks one node, whatever the others do.
 func on(ctx context.Context, node *fleet.Server, ask func(context.Context, jetstream.JetStream) error) error {
-	const patience = 3 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	nc, err := nats.Connect("nats://"+node.Addr, nats.Timeout(patience), nats.NoReconnect())
@@ -107,25 +109,32 @@ func killLeader(ctx context.Context, c *chaos, f Fault, begin func(string)) (str
 	return fmt.Sprintf("%s followed %s as leader of %s", next, leader.Name, stream), nil
 }
 
+// stepDown asks again while the same node is chosen again.
 func stepDown(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	stream, leader, err := c.leader(ctx, f)
 	if err != nil {
 		return "", err
 	}
 	begin(leader.Name)
-	err = on(ctx, leader, func(ctx context.Context, js jetstream.JetStream) error {
-		msg, err := js.Conn().RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
-		if err == nil && !bytes.Contains(msg.Data, []byte(`"success":true`)) {
-			err = fmt.Errorf("got %s", msg.Data)
+	var next string
+	err = insist(ctx, faultTime, func(ctx context.Context) error {
+		asked := on(ctx, leader, func(ctx context.Context, js jetstream.JetStream) error {
+			msg, err := js.Conn().RequestWithContext(ctx, "$JS.API.STREAM.LEADER.STEPDOWN."+stream, nil)
+			if err == nil && !bytes.Contains(msg.Data, []byte(`"success":true`)) {
+				err = fmt.Errorf("got %s", msg.Data)
+			}
+			return err
+		})
+		choosing, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		var err error
+		if next, err = c.awaitLeader(choosing, stream, leader); err != nil {
+			return errors.Join(asked, err)
 		}
-		return err
+		return nil // whatever was answered
 	})
 	if err != nil {
 		return "", err
-	}
-	next, err := c.awaitLeader(ctx, stream, leader)
-	if err != nil {
-		return "", nil // the same one was chosen again
 	}
 	return fmt.Sprintf("%s followed %s as leader of %s", next, leader.Name, stream), nil
 }
@@ -200,17 +209,19 @@ func deleteConsumer(ctx context.Context, c *chaos, _ Fault, begin func(string)) 
 	}
 	node := c.fleet.Engines.Nodes[0]
 	stream := journal.InboxStream(c.cfg.bot)
-	before, err := consumers(ctx, node, stream)
+	var before map[string]time.Time
+	err := insist(ctx, faultTime, func(ctx context.Context) (err error) {
+		before, err = consumers(ctx, node, stream)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
 	begin("nats")
 	at := time.Now()
-	for name := range before {
-		err := on(ctx, node, func(ctx context.Context, js jetstream.JetStream) error {
-			return js.DeleteConsumer(ctx, stream, name)
-		})
-		if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+	for name, made := range before {
+		err := insist(ctx, faultTime, func(ctx context.Context) error { return takeAway(ctx, node, stream, name, made) })
+		if err != nil {
 			return "", err
 		}
 	}
@@ -226,6 +237,22 @@ func deleteConsumer(ctx context.Context, c *chaos, _ Fault, begin func(string)) 
 		}
 	}
 	return "", nil
+}
+
+// takeAway deletes a consumer that was made at a time. Asked again after no answer it
+// looks first: the consumer may be gone, and one made anew stays.
+func takeAway(ctx context.Context, node *fleet.Server, stream, name string, made time.Time) error {
+	err := on(ctx, node, func(ctx context.Context, js jetstream.JetStream) error {
+		now, err := js.Consumer(ctx, stream, name)
+		if err != nil || now.CachedInfo().Created.After(made) {
+			return err
+		}
+		return js.DeleteConsumer(ctx, stream, name)
+	})
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return nil
+	}
+	return err
 }
 
 // consumers are those of a stream, each with when it was made.

@@ -44,7 +44,7 @@ func taken(chats []string, but string) func(history.Event) bool {
 func killWorker(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	w, held, err := c.busy(ctx, f)
 	if err != nil {
-		return "", nil // it had nothing to befall
+		return "", err
 	}
 	victim, at := w.Process(), history.Now()
 	begin(victim)
@@ -62,7 +62,7 @@ func killWorker(ctx context.Context, c *chaos, f Fault, begin func(string)) (str
 func freezeWorker(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	w, held, err := c.busy(ctx, f)
 	if err != nil {
-		return "", nil
+		return "", err
 	}
 	victim, at := w.Process(), history.Now()
 	begin(victim)

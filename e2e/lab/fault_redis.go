@@ -4,26 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/e2e/history"
 	"github.com/botmesh-go/botmesh/e2e/netproxy"
+	"github.com/redis/go-redis/v9"
 )
 
-// onRedisServer asks Redis itself, over a connection for this question.
-func (s *scene) onRedisServer(ask func(*redis.Client) error) error {
+// onRedisServer asks Redis itself, over a connection for this question, again if it gets
+// no answer: nothing that is asked of it does harm when done twice.
+func (s *scene) onRedisServer(ctx context.Context, ask func(*redis.Client) error) error {
+	return insist(ctx, meetTime, func(context.Context) error { return s.onceOnRedisServer(ask) })
+}
+
+func (s *scene) onceOnRedisServer(ask func(*redis.Client) error) error {
 	r := redis.NewClient(&redis.Options{Addr: s.cfg.engines.Redis.Addr, MaxRetries: -1, PoolSize: 1})
 	return errors.Join(ask(r), r.Close())
 }
 
-func (s *scene) keys(ctx context.Context) (n int64, err error) {
-	err = s.onRedisServer(func(r *redis.Client) (err error) {
-		n, err = r.DBSize(ctx).Result()
+// kept is how many keys Redis holds, once it holds any: it may have lost all just now.
+func (s *scene) kept(ctx context.Context) (n int64, err error) {
+	err = s.onRedisServer(ctx, func(r *redis.Client) (err error) {
+		if n, err = r.DBSize(ctx).Result(); err == nil && n == 0 {
+			err = errors.New("redis holds nothing")
+		}
 		return err
 	})
 	return n, err
@@ -33,35 +40,31 @@ func (s *scene) keys(ctx context.Context) (n int64, err error) {
 func granted(e history.Event) bool { return e.Kind == history.Take && e.Outcome == history.Granted }
 
 // standstill says what was seen of a Redis that nobody could use from one moment to
-// another: hardly a turn was granted, and later some were.
+// another: turns were asked for, and none before it could be used again.
 func (c *chaos) standstill(ctx context.Context, from, to int64) string {
-	const late = 2 // grants that were on their way, held back by another fault
-	during := c.follow.count(from, func(e history.Event) bool { return granted(e) && e.T < to })
 	after := c.follow.await(ctx, meetTime, to, granted)
-	if during > late || after == 0 {
+	asked, got := c.follow.turns(from, to)
+	if asked == 0 || got > 0 || after == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d turns granted in %v", during, time.Duration(to-from).Round(100*time.Millisecond))
+	return fmt.Sprintf("%d turns asked for in vain in %v", asked, time.Duration(to-from).Round(100*time.Millisecond))
 }
 
-// settle is how long an answer that Redis gave may take until its reader noted it.
-const settle = 200 * time.Millisecond
-
 func restartRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
-	had, err := c.keys(ctx)
+	had, err := c.kept(ctx)
 	if err != nil {
 		return "", err
 	}
 	begin("redis")
 	c.fleet.Redis.Kill()
-	from := history.Now() + settle.Nanoseconds()
+	from := history.Now()
 	wait(ctx, f.Length)
 	to := history.Now()
 	if err := c.fleet.Redis.Start(ctx); err != nil {
 		return "", err
 	}
 	effect := c.standstill(ctx, from, to)
-	if had == 0 || effect == "" {
+	if effect == "" {
 		return "", nil
 	}
 	return fmt.Sprintf("%d keys gone, %s", had, effect), nil
@@ -69,17 +72,17 @@ func restartRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (s
 
 func pauseRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	begin("redis")
-	err := c.onRedisServer(func(r *redis.Client) error {
+	var asked int64
+	err := c.onRedisServer(ctx, func(r *redis.Client) error {
+		asked = history.Now()
 		return r.Do(ctx, "CLIENT", "PAUSE", f.Length.Milliseconds(), "ALL").Err()
 	})
 	if err != nil {
 		return "", err
 	}
-	from := history.Now() + settle.Nanoseconds()
-	wait(ctx, f.Length-settle)
-	to := history.Now()
-	wait(ctx, settle)
-	return c.standstill(ctx, from, to), nil
+	from := history.Now()
+	wait(ctx, f.Length)
+	return c.standstill(ctx, from, asked+f.Length.Nanoseconds()), nil
 }
 
 func slowRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
@@ -92,20 +95,19 @@ func slowRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (stri
 }
 
 func emptyRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
-	_, held, err := c.busy(ctx, f)
+	had, err := c.kept(ctx)
 	if err != nil {
-		return "", nil
+		return "", err
 	}
-	had, err := c.keys(ctx)
+	_, held, err := c.busy(ctx, f)
 	if err != nil {
 		return "", err
 	}
 	begin("redis")
-	err = c.onRedisServer(func(r *redis.Client) error { return r.FlushAll(ctx).Err() })
-	if err != nil || had == 0 {
+	if err := c.onRedisServer(ctx, func(r *redis.Client) error { return r.FlushAll(ctx).Err() }); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d keys gone, under %d turns of one worker at least", had, len(held)), nil
+	return fmt.Sprintf("%d keys gone, under %s of one worker at least", had, counted(len(held), "turns")), nil
 }
 
 // firstTwice is the first of the chats in which turns are granted twice. They say
@@ -125,20 +127,16 @@ func grantTwice(ctx context.Context, c *chaos, f Fault, begin func(string)) (str
 			work *= 3 // so long that a slow machine is in time to see it
 		}
 		var n atomic.Int64
-		var g errgroup.Group
+		var trying sync.WaitGroup
 		for i := range chats {
 			chat := firstTwice + int64(f.Pick%10_000)*1000 + int64(try*chats+i)
-			g.Go(func() error {
-				ok, err := c.tryTwice(ctx, chat, work)
-				if ok {
+			trying.Go(func() {
+				if c.tryTwice(ctx, chat, work) {
 					n.Add(1)
 				}
-				return err
 			})
 		}
-		if err := g.Wait(); err != nil {
-			return "", err
-		}
+		trying.Wait()
 		twice += int(n.Load())
 	}
 	return counted(twice, "turns granted twice"), nil
@@ -146,26 +144,23 @@ func grantTwice(ctx context.Context, c *chaos, f Fault, begin func(string)) (str
 
 // forget has Redis forget who has a chat's turn.
 func (c *chaos) forget(ctx context.Context, key string) error {
-	return c.onRedisServer(func(r *redis.Client) error {
+	return c.onceOnRedisServer(func(r *redis.Client) error { // who asks can not wait
 		return r.Del(ctx, "botmesh:"+c.cfg.bot+":{"+key+"}:"+string(coord.KindTurn)).Err()
 	})
 }
 
 // tryTwice tries it in one chat.
-func (c *chaos) tryTwice(ctx context.Context, chat int64, work time.Duration) (bool, error) {
+func (c *chaos) tryTwice(ctx context.Context, chat int64, work time.Duration) bool {
 	at, key, holder := history.Now(), history.Telegram(chat), ""
 	c.users.say(ctx, chat, fmt.Sprintf("/slow %.1f", work.Seconds()))
 	for end := time.Now().Add(work); holder == "" && time.Now().Before(end) && wait(ctx, 10*time.Millisecond); {
 		holder = c.follow.holder(key)
 	}
-	if holder == "" {
-		return false, nil
-	}
-	if err := c.forget(ctx, key); err != nil {
-		return false, err
+	if holder == "" || c.forget(ctx, key) != nil {
+		return false
 	}
 	c.users.say(ctx, chat, "/count") // the nudge that takes somebody else there
-	return c.twice(ctx, at, key, holder), nil
+	return c.twice(ctx, at, key, holder)
 }
 
 // twice says whether a chat's turn was granted to another while its holder had not

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,6 +158,31 @@ func (f *follower) count(from int64, match func(history.Event) bool) (n int) {
 	return n
 }
 
+// turns counts the turns that were asked for from one moment to another or waited for by
+// then, and those asked for and granted in that time. An answer to an earlier question is
+// none: a process that was frozen reads it late.
+func (f *follower) turns(from, to int64) (asked, got int) {
+	type question struct {
+		process, start string
+		n              uint64
+	}
+	open := map[question]int64{}
+	f.each(0, func(e history.Event) {
+		switch {
+		case e.Kind == history.Exited && e.T < from:
+			maps.DeleteFunc(open, func(q question, _ int64) bool { return q.process == e.Target })
+		case e.Kind != history.Take || e.T >= to:
+		case e.Phase == history.Began:
+			open[question{e.Process, e.Start, e.N}] = e.T
+		case e.T < from:
+			delete(open, question{e.Process, e.Start, e.Of})
+		case granted(e) && open[question{e.Process, e.Start, e.Of}] >= from:
+			got++
+		}
+	})
+	return len(open), got
+}
+
 // each tells the notable events from a moment on, in the order in which they were
 // read.
 func (f *follower) each(from int64, tell func(history.Event)) {
@@ -198,5 +224,17 @@ func wait(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// insist makes a call that may be made again until it gives no error, for some time.
+func insist(ctx context.Context, within time.Duration, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		err := call(ctx)
+		if err == nil || !wait(ctx, 200*time.Millisecond) {
+			return err
+		}
 	}
 }

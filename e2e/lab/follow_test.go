@@ -110,6 +110,35 @@ func TestFollowerWaitsForWholeLines(t *testing.T) {
 	}
 }
 
+// What was answered before Redis stood still, and read late, was not granted meanwhile.
+func TestFollowerTellsWhichTurnsWereAskedForInVain(t *testing.T) {
+	t.Parallel()
+	f, log, path := recorded(t, "worker1.1")
+	dead, err := history.Open(path, "worker2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead.Close()
+	dead.Begin(history.Event{Kind: history.Take, Chat: "b"})
+	ask := func() uint64 { return log.Begin(history.Event{Kind: history.Take, Chat: "a"}) }
+	answer := func(n uint64) { log.End(n, history.Event{Kind: history.Take, Chat: "a", Outcome: history.Granted}) }
+	answer(ask())
+	early := ask()
+	log.Note(history.Event{Kind: history.Exited, Target: "worker2.1"})
+	from := history.Now()
+	answer(early)
+	waits := ask()
+	to := history.Now()
+	answer(waits)
+	f.poll()
+	if asked, got := f.turns(from, to); asked != 2 || got != 0 {
+		t.Errorf("got %d asked for and %d granted, want 2 and none", asked, got)
+	}
+	if asked, got := f.turns(from, history.Now()); asked != 2 || got != 1 {
+		t.Errorf("got %d asked for and %d granted, want 2 and one", asked, got)
+	}
+}
+
 func TestFollowerCountsFromAMomentOn(t *testing.T) {
 	t.Parallel()
 	f, log, _ := recorded(t, "lab")

@@ -67,7 +67,10 @@ func faults(to io.Writer, events []history.Event) {
 	start := events[0].T
 	for _, op := range ops {
 		effect := op.Result.Effect
-		if effect == "" {
+		switch {
+		case op.Result.Error != "":
+			effect = "COULD NOT BE DONE: " + op.Result.Error
+		case effect == "":
 			effect = "NOTHING WAS SEEN OF IT"
 		}
 		fmt.Fprintf(table, "  %5.1fs\t%s\t%s\t%v\t%s\n", time.Duration(op.Call.T-start).Seconds(), op.Call.ID, op.Call.Target,
