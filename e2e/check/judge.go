@@ -28,6 +28,8 @@ type Evidence struct {
 	// Gone are the places of the inbox at which nothing stands any more: those of
 	// timers that fired or were taken back.
 	Gone []uint64
+	// Copies compares what the nodes of a cluster hold of the streams, when all was over.
+	Copies []Copy
 	// Armed counts the timers that had not fired at the end, Waiting and Unacked what
 	// the shared consumer of the nudges had not handed out, and handed out without an
 	// acknowledgement.
@@ -90,7 +92,7 @@ type Violation struct {
 
 // Finding is what became of one invariant.
 type Finding struct {
-	ID   string // I1 to I10, and H12
+	ID   string // I1 to I10, H12 and R3
 	What string
 	// Checked counts what was looked at: of nothing, nothing was proved.
 	Checked    int
@@ -99,7 +101,7 @@ type Finding struct {
 
 // Verdict is what a run proved.
 type Verdict struct {
-	Findings []Finding // I1 to I10, and H12
+	Findings []Finding // I1 to I10, H12, and R3 of a cluster
 	// Vacuous says what was not proved.
 	Vacuous []string
 	Tally   Tally
@@ -155,6 +157,7 @@ var invariants = []struct{ id, what string }{
 	{"I9", "nothing is acknowledged while its effects are unconfirmed"},
 	{"I10", "no write replaces unconfirmed effects"},
 	{"H12", "a timer that is armed fires once, and not before it is due"},
+	{"R3", "every node holds the same of each stream"}, // where there are several
 }
 
 // Judge says of every invariant whether the run kept it, and what the run did not
@@ -180,6 +183,9 @@ type Judgement struct {
 func Begin(e Evidence) *Judgement {
 	j := &Judgement{}
 	for _, i := range invariants {
+		if i.id == "R3" && e.Single {
+			continue
+		}
 		j.v.Findings = append(j.v.Findings, Finding{ID: i.id, What: i.what})
 	}
 	e.Inbox, e.Outbox, e.Dead, e.Checkpoints = nil, nil, nil, nil
@@ -211,6 +217,7 @@ func (j *Judgement) Verdict() Verdict {
 	w := j.whole
 	w.nudges()
 	w.bounds()
+	w.copies()
 	j.lost.judge(w)
 	w.proved()
 	return j.v

@@ -59,6 +59,7 @@ func newStory(t *testing.T) *story {
 		{Key: "botmesh:demo:{telegram.1}:turn", TTL: time.Hour, Fields: 5},
 		{Key: "botmesh:demo:layout"}, // stays for good, as it should
 	}
+	s.Copies = Compare("BOT_demo_INBOX", map[string][]Held{"nats1": {{Seq: 1}}, "nats2": {{Seq: 1}}})
 	return s
 }
 

@@ -41,6 +41,11 @@ func (s *scene) gather(ctx context.Context, e check.Evidence) error {
 	}
 	e.Redis, err = s.redisKeys(ctx)
 	errs = append(errs, err)
+	if !e.Single {
+		s.fleet.Stop() // else what is read of one node is older than what is read of the next
+		e.Copies, err = s.copies(ctx)
+		errs = append(errs, err)
+	}
 	if err := errors.Join(errs...); err != nil { // half of it is no evidence
 		return fmt.Errorf("lab: gathering the evidence: %w", err)
 	}
