@@ -11,7 +11,8 @@ import (
 	"github.com/botmesh-go/botmesh/journal"
 )
 
-// overdue is how late a timer may be before whoever looks at its chat arms it again.
+// overdue is how late a timer may be before whoever looks at its chat arms it again,
+// unless its record waits there.
 const overdue = time.Minute
 
 // setTimers changes the armed timers of next as a run decided. Arming and taking
@@ -96,10 +97,12 @@ func rearm(cp *checkpoint.Checkpoint, anew bool) {
 
 // flushTimers makes the journal hold the timers that a checkpoint arms. A crash in
 // between, or another replica beside this one: they are armed again, under the same
-// ids. One that had fired by then fires again, and counts no more.
+// ids. One that had fired by then fires again: the first of its records that is run
+// takes it out of the checkpoint, and the others count no more.
 func (l *lane) flushTimers(ctx context.Context, cp checkpoint.Checkpoint) error {
+	fired := l.firedLate(ctx, cp)
 	for _, t := range cp.Timers {
-		if !slices.Contains(cp.Effects.Arm, t.ID) {
+		if !slices.Contains(cp.Effects.Arm, t.ID) || fired[t.ID] {
 			continue
 		}
 		err := insist(ctx, func() error {
@@ -116,4 +119,19 @@ func (l *lane) flushTimers(ctx context.Context, cp checkpoint.Checkpoint) error 
 		}
 	}
 	return nil
+}
+
+// firedLate are the timers of a checkpoint that fired while nobody looked, as after an
+// outage, as far as their records are among the next: those need not fire again.
+func (l *lane) firedLate(ctx context.Context, cp checkpoint.Checkpoint) map[string]bool {
+	late := func(t checkpoint.Armed) bool { return time.Since(t.At) > overdue }
+	if !slices.ContainsFunc(cp.Timers, late) {
+		return nil
+	}
+	fired := make(map[string]bool)
+	next, _ := l.d.cfg.Journal.Read(ctx, l.chat, cp.Cursor, readLimit) // without an answer they fire again
+	for _, e := range next {
+		fired[e.Record.Timer] = true
+	}
+	return fired
 }

@@ -101,6 +101,42 @@ func TestATimerThatIsDueWhileNobodyLivesFiresLater(t *testing.T) {
 		if got := fired.all(); len(got) != 1 {
 			t.Errorf("got %q fired, want one", got)
 		}
+		if got := w.timerRecords("a"); got != 1 {
+			t.Errorf("got %d timer records, want the one that waited and none beside it", got)
+		}
+	})
+}
+
+// A timer whose record is gone, too old or lost with its schedule, is armed again by who
+// next looks at its chat.
+//
+// SPEC: H12. DESIGN: C10.
+func TestATimerThatTheJournalLostFiresLater(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		fired := reminding(w)
+		a := w.start()
+		w.post("a", "arm tea 10m")
+		w.settled(time.Minute)
+		w.post("a", "x") // its commit holds no effect but its answer
+		w.settled(time.Minute)
+		a.drain()
+		if err := w.stream("INBOX").Purge(t.Context(), "bot.timer.demo."+key("a").Key()+".e1-1-t0"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		w.start()
+		if got := w.timerRecords("a"); got != 0 {
+			t.Fatalf("got %d timer records, want the schedule gone", got)
+		}
+		w.post("a", "y")
+		w.settled(time.Minute)
+		time.Sleep(time.Minute)
+		w.settled(time.Minute)
+		if got := fired.all(); len(got) != 1 {
+			t.Errorf("got %q fired, want one", got)
+		}
+		w.judge("a", 4, false)
 	})
 }
 
