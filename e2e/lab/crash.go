@@ -26,7 +26,7 @@ import (
 const (
 	// crashLease is short, since most of a case is the wait for it.
 	crashLease = 1500 * time.Millisecond
-	// crashTime bounds one case.
+	// crashTime bounds one case, from when all is ready.
 	crashTime = 40 * time.Second
 	// crashesAtOnce is how many cases run beside each other.
 	crashesAtOnce = 5
@@ -112,17 +112,19 @@ func (c crash) env() map[string]string {
 }
 
 func (c crash) run(ctx context.Context, cfg sceneConfig) (check.Evidence, check.Verdict, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, crashTime, errors.New("the case took too long"))
+	starting, cancel := context.WithTimeoutCause(ctx, startTime, errors.New("not ready in time"))
 	defer cancel()
-	s, err := newScene(ctx, cfg)
+	s, err := newScene(starting, cfg)
 	if err != nil {
 		return check.Evidence{}, check.Verdict{}, err
 	}
 	defer s.close()
 	victim := c.arm(s)
-	if err := s.start(ctx); err != nil {
+	if err := s.start(starting); err != nil {
 		return check.Evidence{}, check.Verdict{}, err
 	}
+	ctx, cancel = context.WithTimeoutCause(ctx, crashTime, errors.New("the case took too long"))
+	defer cancel()
 	name := victim.Process()
 	if c.point.Needs == probe.Refusal {
 		s.platform.Weather(refuseEvery(7))

@@ -11,10 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/e2e/check"
 	"github.com/botmesh-go/botmesh/journal"
-	"github.com/botmesh-go/botmesh/outbox"
 )
 
 // gatherTime bounds how long the evidence may take, which is minutes for that of an hour.
@@ -53,8 +51,11 @@ func (s *scene) gather(ctx context.Context, e check.Evidence) error {
 }
 
 // streamsOf are the names of a bot's streams.
-func streamsOf(bot string) []string {
-	return []string{journal.InboxStream(bot), outbox.StreamName(bot), journal.DeadStream(bot), natsstore.Stream(bot, 0).Name}
+func streamsOf(bot string) (names []string) {
+	for _, s := range wanted(bot) {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func dumpFile(dir, stream string) string { return filepath.Join(dir, stream+".jsonl") }

@@ -50,6 +50,16 @@ func (c *chaos) standstill(ctx context.Context, from, to int64) string {
 	return fmt.Sprintf("%d turns asked for in vain in %v", asked, time.Duration(to-from).Round(100*time.Millisecond))
 }
 
+// settle is how long a fault waits until it looks again whether anybody met it.
+const settle = 200 * time.Millisecond
+
+// missed reports whether turns were asked for since a moment, or waited for by then. While
+// NATS is away nobody asks.
+func (c *chaos) missed(from int64) bool {
+	asked, _ := c.follow.turns(from, history.Now())
+	return asked > 0
+}
+
 func restartRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	had, err := c.kept(ctx)
 	if err != nil {
@@ -59,6 +69,8 @@ func restartRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (s
 	c.fleet.Redis.Kill()
 	from := history.Now()
 	wait(ctx, f.Length)
+	for end := time.Now().Add(meetTime); !c.missed(from) && time.Now().Before(end) && wait(ctx, settle); {
+	}
 	to := history.Now()
 	if err := c.fleet.Redis.Start(ctx); err != nil {
 		return "", err
@@ -72,17 +84,20 @@ func restartRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (s
 
 func pauseRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
 	begin("redis")
-	var asked int64
-	err := c.onRedisServer(ctx, func(r *redis.Client) error {
-		asked = history.Now()
-		return r.Do(ctx, "CLIENT", "PAUSE", f.Length.Milliseconds(), "ALL").Err()
-	})
-	if err != nil {
-		return "", err
+	for end := time.Now().Add(meetTime); ; {
+		var asked int64
+		err := c.onRedisServer(ctx, func(r *redis.Client) error {
+			asked = history.Now()
+			return r.Do(ctx, "CLIENT", "PAUSE", f.Length.Milliseconds(), "ALL").Err()
+		})
+		if err != nil {
+			return "", err
+		}
+		from := history.Now()
+		if !wait(ctx, f.Length) || c.missed(from) || time.Now().After(end) {
+			return c.standstill(ctx, from, asked+f.Length.Nanoseconds()), nil
+		}
 	}
-	from := history.Now()
-	wait(ctx, f.Length)
-	return c.standstill(ctx, from, asked+f.Length.Nanoseconds()), nil
 }
 
 func slowRedis(ctx context.Context, c *chaos, f Fault, begin func(string)) (string, error) {
@@ -121,7 +136,7 @@ func grantTwice(ctx context.Context, c *chaos, f Fault, begin func(string)) (str
 	const chats = 6
 	begin("redis")
 	twice := 0
-	for try, end := 0, time.Now().Add(meetTime); twice == 0 && time.Now().Before(end); try++ {
+	for try, end := 0, time.Now().Add(2*meetTime); twice == 0 && time.Now().Before(end); try++ {
 		work := f.Length // so short that the first ends before it hears that it lost the turn
 		if try%2 == 1 {
 			work *= 3 // so long that a slow machine is in time to see it

@@ -14,6 +14,10 @@ import (
 // proved.
 func report(to io.Writer, title, dir string, e check.Evidence, v check.Verdict) {
 	fmt.Fprintf(to, "\n%s\n", title)
+	if len(v.Findings) == 0 {
+		fmt.Fprintln(to, "  nothing was judged")
+		return
+	}
 	t := v.Tally
 	fmt.Fprintf(to, "  %d webhooks to %d chats, %d of them again; %d records, %d checkpoints, %d letters of %d parts; users saw %d, %d again\n",
 		t.Webhooks, t.Chats, t.Duplicates, t.Records, t.Revisions, t.Letters, t.Parts, t.Visible, t.Repeats)

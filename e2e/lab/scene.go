@@ -11,15 +11,15 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/e2e/check"
 	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/e2e/history"
 	"github.com/botmesh-go/botmesh/e2e/platform"
 	"github.com/botmesh-go/botmesh/e2e/proc"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
-	"github.com/botmesh-go/botmesh/outbox"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 	"github.com/botmesh-go/botmesh/streams"
 )
@@ -149,11 +149,9 @@ func (s *scene) watch(c check.Call) func(platform.Fate) {
 // wanted are the bot's streams as it would make them, but that they forget nothing:
 // they are the evidence.
 func wanted(bot string) []jetstream.StreamConfig {
-	all := journal.Streams(journal.Sizing{Bot: bot, Retention: retention, Duplicates: duplicateWindow})
-	all = append(all, outbox.Streams(outbox.Sizing{Bot: bot, Retention: retention})...)
-	all = append(all, natsstore.Stream(bot, 0))
+	// Replicas of zero are as many as the servers can keep.
+	all := engine.Streams(config.Config{Bot: bot, Retention: retention, DuplicateWindow: duplicateWindow})
 	for i := range all {
-		all[i].Replicas = 0 // as many as the servers can keep
 		all[i].MaxAge = 0
 		all[i].MaxMsgsPerSubject = -1
 	}
