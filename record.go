@@ -94,8 +94,11 @@ type Message struct {
 	// a BCP 47 tag.
 	UserName string `json:"user_name,omitempty"`
 	Locale   string `json:"locale,omitempty"`
-	// Status is what a status or membership record reports, in the platform's word.
+	// Status is what a status or membership record reports, in the platform's word; Text
+	// says why a message failed. Part is the id of the part that a status is of, where
+	// the platform tells it beside Of.
 	Status string  `json:"status,omitempty"`
+	Part   string  `json:"part,omitempty"`
 	Media  []Media `json:"media,omitempty"`
 	// Location and Contact are what the user shared, nil if nothing of the kind.
 	Location *Location `json:"location,omitempty"`

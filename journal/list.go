@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -54,6 +55,30 @@ func (j *Journal) List(ctx context.Context, f Filter) ([]Entry, error) {
 	for i, m := range stored {
 		entries[i] = decode(family, j.bot, j.epoch, m)
 	}
+	return entries, nil
+}
+
+// Statuses returns what the platform told of the bot's messages in a chat, as [Journal.List]
+// returns records: deliveries, reads, failures. It tells them of the chat, whoever of it
+// was answered, so those without a participant are returned too. Filter.Chat is required.
+//
+// Errors are as of [Journal.List].
+func (j *Journal) Statuses(ctx context.Context, f Filter) ([]Entry, error) {
+	chats := []botmesh.ChatKey{f.Chat}
+	if f.Chat.Participant != "" {
+		chats = append(chats, botmesh.ChatKey{Provider: f.Chat.Provider, Chat: f.Chat.Chat})
+	}
+	var entries []Entry
+	for _, chat := range chats {
+		stored, err := scan(ctx, j.inbox, subjectOf(familyStatus, j.bot, chat), f)
+		if err != nil {
+			return nil, fmt.Errorf("journal: statuses of %s: %w", chat.Key(), err)
+		}
+		for _, m := range stored {
+			entries = append(entries, decode(familyStatus, j.bot, j.epoch, m))
+		}
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Record.Seq, b.Record.Seq) })
 	return entries, nil
 }
 

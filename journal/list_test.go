@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
@@ -89,5 +90,38 @@ func TestListAsksTheLeaderForTheEnd(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Statuses are kept beside a chat's records, and those of a whole group are found for
+// each of its participants.
+//
+// SPEC: J9
+func TestStatusesOfAChat(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	group := chat("-100")
+	member := group
+	member.Participant = "55"
+	for i, c := range []botmesh.ChatKey{group, member, chat("1"), group} {
+		mustPublish(t, j.Publisher, botmesh.Record{Type: botmesh.TypeStatus, ID: fmt.Sprint(i), Chat: c,
+			Message: botmesh.Message{Of: "m1", Status: "read", Part: fmt.Sprint(i)}})
+	}
+	mustPublish(t, j.Publisher, message(member, "said", "said"))
+	for want, c := range map[string]botmesh.ChatKey{"[0 1 3]": member, "[0 3]": group, "[2]": chat("1"), "[]": chat("9")} {
+		entries, err := j.Statuses(t.Context(), Filter{Chat: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := []string{}
+		for _, e := range entries {
+			if e.Err != nil || e.Record.Type != botmesh.TypeStatus || e.Record.Message.Status != "read" {
+				t.Errorf("got %+v, want a status", e)
+			}
+			got = append(got, e.Record.Message.Part)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: got %v, want %s", c.Key(), got, want)
+		}
 	}
 }

@@ -87,7 +87,7 @@ func (w *webhook) content() (botmesh.RecordType, botmesh.Message) {
 		m.Of = d.ID
 		return botmesh.TypeDelete, m
 	case "message.status":
-		m.Status, m.Of = d.Status, d.Of
+		m.Status, m.Of, m.Text = d.Status, d.Of, d.Text
 		return botmesh.TypeStatus, m
 	case "button.pressed":
 		m.Payload, m.Of, m.Text = d.Payload, d.Of, d.Text

@@ -200,7 +200,10 @@ func (b *batch) status(number string, raw json.RawMessage) {
 		Type:    botmesh.TypeStatus,
 		ID:      number + "/" + s.ID + "/" + s.Status,
 		SentAt:  moment(s.Timestamp),
-		Message: botmesh.Message{Of: s.ID, Status: s.Status},
+		Message: botmesh.Message{Of: s.ID, Status: s.Status, Part: s.Opaque},
+	}
+	if len(s.Errors) > 0 {
+		rec.Message.Text = fmt.Sprintf("%d %s", s.Errors[0].Code, s.Errors[0].Title)
 	}
 	if s.RecipientType == "group" {
 		rec.User = cmp.Or(s.ParticipantUser, s.Participant)

@@ -74,8 +74,8 @@ func want(t testing.TB) map[string][]botmesh.Record {
 		})},
 		"escaped": {with(text1("IN0031", "äöå 👩‍👩‍👧‍👦🏳️‍🌈👍🏽🇺🇳 مرحبا كيف حالك؟ \u200fשלום 123 abc \u202eevil\u202c https://example.com/a?b=1&c=<d>@%"),
 			func(r *botmesh.Record) { r.Message.UserName = "Zoë Ñandú" })},
-		"status_sent":   {statusOf("OUT0001", "sent", 10)},
-		"status_failed": {statusOf("OUT0002", "failed", 10)},
+		"status_sent":   {with(statusOf("OUT0001", "sent", 10), func(r *botmesh.Record) { r.Message.Part = "whatsapp.15550170023/e.7/0.0" })},
+		"status_failed": {with(statusOf("OUT0002", "failed", 10), func(r *botmesh.Record) { r.Message.Text = "131047 Re-engagement message" })},
 		"status_in_group": {with(statusOf("OUT0009", "delivered", 30), func(r *botmesh.Record) {
 			r.Chat, r.User, r.ID = key("group:R3JvdXBGaWVsZA"), "15550170024", r.ID+"/15550170024"
 		})},
@@ -93,7 +93,8 @@ func want(t testing.TB) map[string][]botmesh.Record {
 				other("700100200300402", 3)(r)
 			}),
 		},
-		"batch_of_messages_and_statuses": {text1("IN0025", "hello"), statusOf("OUT0004", "delivered", 10), statusOf("OUT0005", "failed", 10)},
+		"batch_of_messages_and_statuses": {text1("IN0025", "hello"), statusOf("OUT0004", "delivered", 10),
+			with(statusOf("OUT0005", "failed", 10), func(r *botmesh.Record) { r.Message.Text = "131026 Message undeliverable" })},
 		"batch_with_a_broken_item": {
 			text1("IN0026", "fine"),
 			with(broken(testNumber+"/wamid.BAD"), func(r *botmesh.Record) { r.Message.MessageID = "wamid.BAD" }),

@@ -108,4 +108,11 @@ type status struct {
 	// Participant is who of a group it is about.
 	Participant     string `json:"recipient_participant_id"`
 	ParticipantUser string `json:"recipient_participant_user_id"`
+	// Opaque is what the call that sent the message had it come back with.
+	Opaque string `json:"biz_opaque_callback_data"`
+	// Errors say why the message failed.
+	Errors []struct {
+		Code  int    `json:"code"`
+		Title string `json:"title"`
+	} `json:"errors"`
 }
