@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -70,13 +71,12 @@ func (j *Journal) Statuses(ctx context.Context, f Filter) ([]Entry, error) {
 	}
 	var entries []Entry
 	for _, chat := range chats {
-		stored, err := scan(ctx, j.inbox, subjectOf(familyStatus, j.bot, chat), f)
+		f.Chat, f.Statuses = chat, true
+		of, err := j.List(ctx, f)
 		if err != nil {
-			return nil, fmt.Errorf("journal: statuses of %s: %w", chat.Key(), err)
+			return nil, err
 		}
-		for _, m := range stored {
-			entries = append(entries, decode(familyStatus, j.bot, j.epoch, m))
-		}
+		entries = append(entries, of...)
 	}
 	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Record.Seq, b.Record.Seq) })
 	return entries, nil
