@@ -79,9 +79,9 @@ var house = map[string][]string{
 	"telemetry/export":  {},
 	"internal/config":   {},
 	"internal/private":  {},
-	"internal/program":  {"internal/config", "internal/private", "telemetry/export"},
-	"internal/engine":   {"acts", "checkpoint/natsstore", "coord/...", "internal/config", "internal/jet", "journal", "outbox", "streams"},
-	"internal/ingressd": {"coord", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "journal", "outbox", "provider/..."},
+	"internal/program":  {"internal/config", "internal/private", "internal/tlsfiles", "telemetry/export"},
+	"internal/engine":   {"acts", "checkpoint/natsstore", "coord/...", "internal/config", "internal/jet", "internal/tlsfiles", "journal", "outbox", "streams"},
+	"internal/ingressd": {"coord", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "internal/tlsfiles", "journal", "outbox", "provider/..."},
 	"internal/workerd": {"acts", "admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
 		"internal/program", "journal", "outbox/...", "provider/..."},
 	"internal/replay":  {"checkpoint", "journal"},
@@ -89,14 +89,15 @@ var house = map[string][]string{
 	"cmd/...":          {"..."},
 
 	// Tests, measurements and what is there to be copied.
-	"internal/natsd":     {},
-	"internal/natstest":  {"internal/natsd"},
-	"internal/redistest": {},
-	"deploy/...":         {"..."},
-	"e2e/...":            {"..."},
-	"bench/...":          {"..."},
-	"examples/...":       {"bot", "flow/...", "worker"},
-	"examples/provider":  {"bot", "ingress", "provider", "provider/httpcall", "worker"},
+	"internal/tlsfiles/...": {},
+	"internal/natsd":        {},
+	"internal/natstest":     {"internal/natsd"},
+	"internal/redistest":    {},
+	"deploy/...":            {"..."},
+	"e2e/...":               {"..."},
+	"bench/...":             {"..."},
+	"examples/...":          {"bot", "flow/...", "worker"},
+	"examples/provider":     {"bot", "ingress", "provider", "provider/httpcall", "worker"},
 }
 
 // engines are modules that only some rooms may import themselves.

@@ -1,6 +1,7 @@
 package rediscoord
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -20,6 +21,7 @@ const (
 type address struct {
 	whole  string
 	secure bool
+	own    *tls.Config // the caller's, nil for what the machine trusts
 	kind   string
 	user   *url.Userinfo
 	hosts  []string // with ports

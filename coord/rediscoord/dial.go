@@ -30,9 +30,20 @@ import (
 // address says. A server that can not be reached is not: the client connects when
 // it is there.
 func Dial(ctx context.Context, address string) (redis.UniversalClient, error) {
+	return DialTLS(ctx, address, nil)
+}
+
+// DialTLS is [Dial] with authorities and certificates of the caller's for an address
+// that begins with rediss: secure is used as it is, and with another address it is an
+// error. Each name is checked against the server's certificate. Nil is what the machine
+// trusts.
+func DialTLS(ctx context.Context, address string, secure *tls.Config) (redis.UniversalClient, error) {
 	a, err := parseAddress(address)
 	if err != nil {
 		return nil, fmt.Errorf("rediscoord: %w", err)
+	}
+	if a.own = secure; secure != nil && !a.secure {
+		return nil, fmt.Errorf("rediscoord: address of %s: want rediss where TLS is configured", a.where())
 	}
 	client, err := a.client()
 	if err != nil {
@@ -74,6 +85,9 @@ func (a *address) client() (redis.UniversalClient, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.own != nil {
+		opt.TLSConfig = a.tls()
+	}
 	opt.MaxRetries = -1 // an unknown answer is ours to settle
 	opt.ContextTimeoutEnabled = true
 	opt.DialTimeout, opt.DialerRetries = dialTimeout, 1
@@ -88,6 +102,9 @@ func (a *address) client() (redis.UniversalClient, error) {
 func (a *address) tls() *tls.Config {
 	if !a.secure {
 		return nil
+	}
+	if a.own != nil {
+		return a.own.Clone()
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12}
 }

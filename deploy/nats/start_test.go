@@ -52,14 +52,17 @@ func newHost(t *testing.T, servers int) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	more, err := filepath.Glob("cluster/*.conf")
-	if err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{"cluster", "secure"} {
+		more, err := filepath.Glob(dir + "/*.conf")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(h.dir, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, more...)
 	}
-	if err := os.Mkdir(filepath.Join(h.dir, "cluster"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range append(files, more...) {
+	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -52,6 +52,7 @@ func (c Config) check() error {
 		p.schemes("standardwebhooks_api_url", c.StandardWebhooks.APIURL, "http", "https")
 	}
 	p.store(c.Store)
+	p.tls(c)
 	p.address("listen", c.Listen)
 	p.address("admin_listen", c.AdminListen)
 	t := c.Telegram.Secret
@@ -129,6 +130,22 @@ func (p *problems) schemes(key string, u URL, allowed ...string) {
 			return
 		}
 	}
+}
+
+// tls checks what belongs together.
+func (p *problems) tls(c Config) {
+	for key, pair := range map[string][2]string{
+		"nats": {c.NATS.Cert, c.NATS.Key}, "redis": {c.Redis.Cert, c.Redis.Key},
+		"tls": {c.TLS.Cert, c.TLS.Key}, "admin_tls": {c.AdminTLS.Cert, c.AdminTLS.Key},
+	} {
+		p.when(pair[0] != "" && pair[1] == "", key+"_key", "is not set, and is the key of "+EnvName(key+"_cert"))
+		p.when(pair[0] == "" && pair[1] != "", key+"_cert", "is not set, and is the certificate of "+EnvName(key+"_key"))
+	}
+	r := c.Redis
+	p.when(r.CA+r.Cert != "" && !strings.HasPrefix(r.URL.Reveal(), "rediss"), "redis_url", "must begin with rediss where "+EnvName("redis_ca")+" or "+EnvName("redis_cert")+" is set")
+	n := c.NATS
+	p.when(n.Password.IsSet() && n.User == "", "nats_user", "is not set, and is whose password "+EnvName("nats_password")+" is")
+	p.when(n.User != "" && n.Creds != "", "nats_user", "and "+EnvName("nats_creds")+" are both set: leave one out")
 }
 
 func (p *problems) store(u URL) {

@@ -29,7 +29,10 @@ type Config struct {
 	ProviderDown    time.Duration `key:"provider_down" default:"1m" help:"how long that may stay closed before its leader steps down for another ingress"`
 
 	Listen      string `key:"listen" default:"127.0.0.1:8080" help:"the ingress's address for webhooks"`
+	TLS         TLS    `key:"tls"`
 	AdminListen string `key:"admin_listen" help:"private address for /healthz, /readyz, /metrics and /statusz; 127.0.0.1:9090, ingress 127.0.0.1:9091"`
+
+	AdminTLS TLS `key:"admin_tls"`
 
 	SendRate Rate `key:"send_rate" help:"calls to all platforms together: 30/s, 20/m, or 30/s+5 for five at once; no limit if not set"`
 
@@ -46,13 +49,27 @@ type Config struct {
 
 // NATS is how to reach the servers that keep the streams.
 type NATS struct {
-	URL   URL    `key:"url" default:"nats://127.0.0.1:4222" help:"NATS servers, parted by commas"`
-	Creds string `key:"creds" help:"path of a NATS credentials file"`
+	URL      URL    `key:"url" default:"nats://127.0.0.1:4222" help:"NATS servers, parted by commas"`
+	Creds    string `key:"creds" help:"path of a NATS credentials file"`
+	User     string `key:"user" help:"name of the user on the NATS servers, in place of one in their address"`
+	Password Secret `key:"password" help:"password of that user"`
+	CA       string `key:"ca" help:"PEM file of the authorities that vouch for the NATS servers, in place of the machine's; asks for TLS"`
+	Cert     string `key:"cert" help:"PEM file of the certificate to show to the NATS servers"`
+	Key      string `key:"key" help:"PEM file of its key"`
+}
+
+// TLS is what a server shows of itself. Without it, it speaks plain HTTP.
+type TLS struct {
+	Cert string `key:"cert" help:"PEM file of the certificate, with which that address speaks HTTPS; read again when it changes"`
+	Key  string `key:"key" help:"PEM file of its key"`
 }
 
 // Redis is how to reach the server that coordinates the workers.
 type Redis struct {
-	URL URL `key:"url" default:"redis://127.0.0.1:6379/0" help:"redis://…, rediss://…, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master"`
+	URL  URL    `key:"url" default:"redis://127.0.0.1:6379/0" help:"redis://…, rediss://…, redis+cluster://h1,h2 or redis+sentinel://h1,h2/master"`
+	CA   string `key:"ca" help:"PEM file of the authorities that vouch for Redis, in place of the machine's; for rediss://"`
+	Cert string `key:"cert" help:"PEM file of the certificate to show to Redis"`
+	Key  string `key:"key" help:"PEM file of its key"`
 	// Down is a setting of workers.
 	Down string `key:"down" default:"wait" oneof:"wait optimistic" help:"what workers do while Redis is away: wait for it, or go on without turns, where of two that serve a chat at once one throws away what it did"`
 }

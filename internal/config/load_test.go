@@ -200,6 +200,28 @@ func TestUnexpected(t *testing.T) {
 	}
 }
 
+// SPEC X3
+func TestWhatSecuresConnectionsBelongsTogether(t *testing.T) {
+	t.Parallel()
+	for env, want := range map[string]string{
+		"BOTMESH_NATS_CERT=c":                                      "BOTMESH_NATS_KEY is not set",
+		"BOTMESH_TLS_KEY=k":                                        "BOTMESH_TLS_CERT is not set",
+		"BOTMESH_ADMIN_TLS_CERT=c":                                 "BOTMESH_ADMIN_TLS_KEY is not set",
+		"BOTMESH_REDIS_CA=ca":                                      "BOTMESH_REDIS_URL must begin with rediss",
+		"BOTMESH_NATS_PASSWORD=p":                                  "BOTMESH_NATS_USER is not set",
+		"BOTMESH_NATS_USER=u BOTMESH_NATS_CREDS=c":                 "BOTMESH_NATS_USER and BOTMESH_NATS_CREDS are both set",
+		"BOTMESH_NATS_USER=u BOTMESH_NATS_PASSWORD=p":              "",
+		"BOTMESH_REDIS_CA=ca BOTMESH_REDIS_URL=rediss://h":         "",
+		"BOTMESH_TLS_CERT=c BOTMESH_TLS_KEY=k":                     "",
+		"BOTMESH_REDIS_KEY=k BOTMESH_REDIS_URL=rediss+cluster://h": "BOTMESH_REDIS_CERT is not set",
+	} {
+		_, err := Load(Input{Environ: strings.Fields(env)})
+		if (err == nil) != (want == "") || err != nil && err.Error() != "" && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", env, err, want)
+		}
+	}
+}
+
 // SPEC X1
 func TestEachProviderIsEnough(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
@@ -26,6 +27,7 @@ import (
 	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/tlsfiles"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
 	"github.com/botmesh-go/botmesh/streams"
@@ -35,10 +37,19 @@ import (
 const complainEvery = 10 * time.Second
 
 // Dial connects by the settings, or to a server inside the process if there is
-// one. A server that is away is no error.
+// one. A server that is away is no error. Name is shown by the servers, and its first
+// word says where the answers come: below _INBOX.<word>, which is all that its user
+// need be allowed to listen to.
 func Dial(ctx context.Context, s config.Config, name string, inside nats.InProcessConnProvider, log *slog.Logger) (*jet.Conn, error) {
+	n := s.NATS
+	secure, err := tlsfiles.Client(tlsfiles.Files{CA: n.CA, Cert: n.Cert, Key: n.Key}, log)
+	if err != nil {
+		return nil, config.Wrong(fmt.Errorf("%s, %s, %s: %w", config.EnvName("nats_ca"), config.EnvName("nats_cert"), config.EnvName("nats_key"), err))
+	}
+	role, _, _ := strings.Cut(name, " ")
 	conn, err := jet.Dial(ctx, jet.Config{
-		URL: s.NATS.URL.Reveal(), Creds: s.NATS.Creds, Name: name, InProcess: inside, Logger: log,
+		URL: n.URL.Reveal(), Creds: n.Creds, User: n.User, Password: n.Password.Reveal(), Inbox: "_INBOX." + role,
+		TLS: secure, Name: name, InProcess: inside, Logger: log,
 	})
 	switch path, _ := errors.AsType[*fs.PathError](err); {
 	case err == nil, ctx.Err() != nil:

@@ -11,6 +11,7 @@ import (
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/coord/rediscoord"
 	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/tlsfiles"
 )
 
 // Coordination makes a replica's coordinators.
@@ -32,7 +33,11 @@ type throughRedis struct {
 // DialRedis coordinates through the Redis of the settings, which need not be there
 // yet. What no waiting mends is marked as a wrong configuration.
 func DialRedis(ctx context.Context, s config.Config, log *slog.Logger) (Coordination, error) {
-	client, err := rediscoord.Dial(ctx, s.Redis.URL.Reveal())
+	secure, err := tlsfiles.Client(tlsfiles.Files{CA: s.Redis.CA, Cert: s.Redis.Cert, Key: s.Redis.Key}, log)
+	if err != nil {
+		return nil, config.Wrong(fmt.Errorf("%s, %s, %s: %w", config.EnvName("redis_ca"), config.EnvName("redis_cert"), config.EnvName("redis_key"), err))
+	}
+	client, err := rediscoord.DialTLS(ctx, s.Redis.URL.Reveal(), secure)
 	if err != nil {
 		return nil, config.Wrong(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/program"
+	"github.com/botmesh-go/botmesh/internal/tlsfiles"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/provider/webchat"
@@ -96,6 +97,10 @@ func New(ctx context.Context, cfg Config) (*Ingress, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := cfg.Settings
+	secure, err := tlsfiles.Server(tlsfiles.Files{Cert: s.TLS.Cert, Key: s.TLS.Key}, cfg.Log)
+	if err != nil {
+		return nil, config.Wrong(fmt.Errorf("%s, %s: %w", config.EnvName("tls_cert"), config.EnvName("tls_key"), err))
+	}
 	conn, err := engine.Dial(ctx, s, "botmesh-ingress "+s.ReplicaID, cfg.Inside, cfg.Log)
 	if err != nil {
 		return nil, err
@@ -110,6 +115,7 @@ func New(ctx context.Context, cfg Config) (*Ingress, error) {
 		return nil, err
 	}
 	in.server = ingress.NewServer(s.Listen, handler, cfg.Log)
+	in.server.TLSConfig = secure
 	if in.chat != nil {
 		in.server.RegisterOnShutdown(in.chat.Close)
 	}
@@ -144,12 +150,20 @@ func (in *Ingress) Run(ctx context.Context) error {
 		return in.close(context.WithoutCancel(ctx))
 	})
 	group.Go(func() error {
-		if err := in.server.Serve(in.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := in.serve(); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("ingressd: %w", err)
 		}
 		return nil
 	})
 	return group.Wait()
+}
+
+// serve answers until the server is told to stop, with TLS if there is a certificate.
+func (in *Ingress) serve() error {
+	if in.server.TLSConfig != nil {
+		return in.server.ServeTLS(in.listener, "", "")
+	}
+	return in.server.Serve(in.listener)
 }
 
 // prepare makes the streams, in the background: until they are there the webhooks

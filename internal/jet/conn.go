@@ -21,6 +21,12 @@ type Config struct {
 	// Creds is the path of a credentials file, empty for none. It is read again at
 	// every connect.
 	Creds string
+	// User and Password are those of a user, if User is not empty, in place of what URL
+	// says.
+	User, Password string
+	// Inbox begins the subjects on which answers come, so that one program may not
+	// listen to those of another. Defaults to "_INBOX".
+	Inbox string
 	// Name is shown by the server for this connection. Defaults to "botmesh".
 	Name string
 	// TLS, if set, is required and used as it is. Nil uses TLS where URL or server
@@ -119,6 +125,12 @@ func (c *Conn) options() []nats.Option {
 	}
 	if c.cfg.Creds != "" {
 		opts = append(opts, nats.UserCredentials(c.cfg.Creds))
+	}
+	if c.cfg.User != "" {
+		opts = append(opts, nats.UserInfo(c.cfg.User, c.cfg.Password))
+	}
+	if c.cfg.Inbox != "" {
+		opts = append(opts, nats.CustomInboxPrefix(c.cfg.Inbox))
 	}
 	if c.cfg.TLS != nil {
 		opts = append(opts, nats.Secure(c.cfg.TLS))

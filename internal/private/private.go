@@ -12,6 +12,7 @@ package private
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +39,9 @@ type Config struct {
 	Listen string
 	// Metrics answers /metrics. Required.
 	Metrics http.Handler
-	Logger  *slog.Logger // defaults to discarding
+	// TLS, if set, is how the address is served; nil is plain HTTP.
+	TLS    *tls.Config
+	Logger *slog.Logger // defaults to discarding
 }
 
 // Probes are what a program says of itself. Each may be nil.
@@ -81,6 +84,9 @@ func Start(cfg Config) (*Server, error) {
 	}
 	s := &Server{log: cfg.Logger, listener: l}
 	s.http = http.Server{Handler: s.handler(cfg.Metrics), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug)}
+	if cfg.TLS != nil {
+		l = tls.NewListener(l, cfg.TLS)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.group.Go(func() { s.beat(ctx) })

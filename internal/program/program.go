@@ -26,6 +26,7 @@ import (
 
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/private"
+	"github.com/botmesh-go/botmesh/internal/tlsfiles"
 	"github.com/botmesh-go/botmesh/telemetry/export"
 )
 
@@ -113,7 +114,11 @@ func (p Program) Serve(settings config.Config, environ []string, log *slog.Logge
 			log.Warn("telemetry was not flushed", "err", closeErr)
 		}
 	}()
-	priv, err := private.Start(private.Config{Listen: settings.AdminListen, Metrics: sdk.Metrics(), Logger: log})
+	secure, err := tlsfiles.Server(tlsfiles.Files{Cert: settings.AdminTLS.Cert, Key: settings.AdminTLS.Key}, log)
+	if err != nil {
+		return config.Wrong(fmt.Errorf("%s, %s: %w", config.EnvName("admin_tls_cert"), config.EnvName("admin_tls_key"), err))
+	}
+	priv, err := private.Start(private.Config{Listen: settings.AdminListen, Metrics: sdk.Metrics(), TLS: secure, Logger: log})
 	if err != nil {
 		return fmt.Errorf("%w (BOTMESH_ADMIN_LISTEN chooses another)", err)
 	}

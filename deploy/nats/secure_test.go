@@ -1,0 +1,208 @@
+package nats_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/botmesh-go/botmesh/internal/natstest"
+	"github.com/botmesh-go/botmesh/internal/tlsfiles"
+	"github.com/botmesh-go/botmesh/internal/tlsfiles/tlstest"
+)
+
+const certificates = "/etc/botmesh/tls" // where the secure servers look for theirs
+
+var (
+	secured = []string{"secure/single.conf", "secure/cluster.conf"}
+	roles   = []string{"ingress", "webchat", "worker", "operator", "sys"}
+)
+
+// password is what a role's is in the tests.
+func password(role string) string { return role + "-password" }
+
+// These set the process's environment, from which the servers' own passwords come:
+// no test that does is parallel.
+func passwords(t *testing.T) {
+	t.Helper()
+	for _, role := range roles {
+		t.Setenv("BOTMESH_NATS_"+strings.ToUpper(role)+"_PASSWORD", password(role))
+	}
+	t.Setenv("NATS_NAME", "nats-1")
+}
+
+// secure is the host's folder with a certificate of its own, and how its servers are
+// connected to.
+func (h *host) secure(t *testing.T) *tls.Config {
+	t.Helper()
+	a, dir := tlstest.New(t), filepath.Join(h.dir, "tls")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a.Pair(t, dir, "localhost")
+	authority, err := os.ReadFile(a.CA)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "ca.crt"), authority, 0o600)
+	}
+	for _, file := range secured {
+		var text []byte
+		if err == nil {
+			text, err = os.ReadFile(filepath.Join(h.dir, file))
+		}
+		if err == nil {
+			text = []byte(strings.ReplaceAll(string(text), certificates, dir))
+			err = os.WriteFile(filepath.Join(h.dir, file), text, 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := tlsfiles.Client(tlsfiles.Files{CA: a.CA}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// SPEC X3
+func TestWhatListensToOtherMachinesHasUsersAndTLS(t *testing.T) {
+	passwords(t)
+	h := newHost(t, 1)
+	h.secure(t)
+	for _, file := range secured {
+		o := parse(t, filepath.Join(h.dir, file))
+		if o.TLSConfig == nil || o.NoAuthUser != "" || len(o.Users) != len(roles) {
+			t.Errorf("%s: TLS %v, %d users, without a name %q; want TLS and %q", file, o.TLSConfig != nil, len(o.Users), o.NoAuthUser, roles)
+		}
+		if !o.SyncAlways || o.JetStreamMaxStore <= 0 || o.MaxPingsOut != 2 {
+			t.Errorf("%s: sync always %v, max store %d, pings %d: want what the others have", file, o.SyncAlways, o.JetStreamMaxStore, o.MaxPingsOut)
+		}
+		if o.Cluster.Port != 0 && (o.Cluster.TLSConfig == nil || o.Cluster.TLSConfig.ClientAuth != tls.RequireAndVerifyClientCert) {
+			t.Errorf("%s: anybody joins the cluster", file)
+		}
+		for _, u := range o.Users {
+			if u.Account.Name == "BOTMESH" && (u.Permissions == nil || u.Permissions.Publish == nil || u.Permissions.Subscribe == nil) {
+				t.Errorf("%s: %s may do what it likes", file, u.Username)
+			}
+		}
+	}
+}
+
+// Without its passwords a server does not start, rather than with none.
+func TestASecureServerNeedsItsPasswords(t *testing.T) {
+	h := newHost(t, 1)
+	h.secure(t)
+	if _, err := server.ProcessConfigFile(filepath.Join(h.dir, "secure/single.conf")); err == nil || !strings.Contains(err.Error(), "PASSWORD") {
+		t.Errorf("got %v, want the absent variable named", err)
+	}
+}
+
+// as connects as a role.
+func as(t *testing.T, url string, secure *tls.Config, role string) *nats.Conn {
+	t.Helper()
+	var nc *nats.Conn
+	natstest.Until(t, "a connection of "+role, func() (ok bool) {
+		var err error
+		nc, err = nats.Connect(url, nats.Secure(secure), nats.UserInfo(role, password(role)), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+		return err == nil
+	})
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// A role may do what its program does, as the programs show that run under it (package
+// deploy), and nothing of this.
+//
+// SPEC X3
+func TestEachRoleMayDoNothingElse(t *testing.T) {
+	passwords(t)
+	h := newHost(t, 1)
+	secure := h.secure(t)
+	node := h.start(t, "secure/single.conf", "botmesh", 0, "-a", "127.0.0.1")
+	operator, err := jetstream.New(as(t, node.URL, secure, "operator"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cfg := range wanted(1) {
+		if _, err := operator.CreateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		role               string
+		publish, subscribe []string // what it may
+	}{
+		{"ingress", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1"}, []string{"_INBOX.botmesh-ingress.x"}},
+		{"webchat", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX"},
+			[]string{"_INBOX.botmesh-ingress.x", "bot.out.demo.web.1"}},
+		{"worker", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
+			"$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
+			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1"},
+			[]string{"_INBOX.botmesh-worker.x"}},
+	} {
+		nc := as(t, node.URL, secure, c.role)
+		for _, subject := range subjects {
+			if got, want := publishes(t, nc, subject), slices.Contains(c.publish, subject); got != want {
+				t.Errorf("%s publishes to %s: got %v, want %v", c.role, subject, got, want)
+			}
+			if got, want := listens(t, nc, subject), slices.Contains(c.subscribe, subject); got != want {
+				t.Errorf("%s listens to %s: got %v, want %v", c.role, subject, got, want)
+			}
+		}
+		for _, wide := range []string{">", "_INBOX.>", "bot.>", "$JS.>"} {
+			if listens(t, nc, wide) {
+				t.Errorf("%s listens to %s", c.role, wide)
+			}
+		}
+	}
+	if publishes(t, as(t, node.URL, secure, "operator"), "$JS.API.STREAM.DELETE.BOT_demo_DEAD") {
+		t.Error("operator deletes a stream")
+	}
+	if _, err := nats.Connect(node.URL, nats.Secure(secure)); !errors.Is(err, nats.ErrAuthorization) {
+		t.Errorf("without a name: got %v, want it refused", err)
+	}
+}
+
+// subjects are one of each kind that there is on the servers, of this bot and another.
+var subjects = []string{
+	"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
+	"bot.in.other.telegram.1", "bot.out.other.web.1", "$KV.BOT_other_CP.x", "anything",
+	"_INBOX.botmesh-ingress.x", "_INBOX.botmesh-worker.x", "_INBOX.botmesh.x", "_INBOX.x",
+	"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.CREATE.X", "$JS.API.STREAM.UPDATE.BOT_demo_INBOX",
+	"$JS.API.STREAM.DELETE.BOT_demo_DEAD", "$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_OUTBOX", "$JS.API.STREAM.PURGE.KV_BOT_demo_CP",
+	"$JS.API.STREAM.MSG.DELETE.BOT_demo_INBOX", "$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.INFO.BOT_other_INBOX",
+	"$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.STREAM.MSG.GET.BOT_other_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
+	"$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.CREATE.BOT_demo_OUTBOX.x", "$JS.API.CONSUMER.DELETE.BOT_demo_INBOX.x",
+	"$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1", "$JS.API.STREAM.SNAPSHOT.BOT_demo_INBOX", "$SYS.REQ.SERVER.PING",
+}
+
+// refused reports whether the server refuses an act, whose words for it are like
+// Publish to "x". It says so before it answers what comes next.
+func refused(t *testing.T, nc *nats.Conn, act error, words string) bool {
+	t.Helper()
+	if err := errors.Join(act, nc.FlushTimeout(20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	err := nc.LastError()
+	return errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), words)
+}
+
+func publishes(t *testing.T, nc *nats.Conn, subject string) bool {
+	t.Helper()
+	return !refused(t, nc, nc.Publish(subject, nil), fmt.Sprintf("Publish to %q", subject))
+}
+
+func listens(t *testing.T, nc *nats.Conn, subject string) bool {
+	t.Helper()
+	_, err := nc.SubscribeSync(subject)
+	return !refused(t, nc, err, fmt.Sprintf("Subscription to %q", subject))
+}
