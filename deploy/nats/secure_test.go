@@ -146,8 +146,8 @@ func TestEachRoleMayDoNothingElse(t *testing.T) {
 			[]string{"_INBOX.botmesh-ingress.x", "bot.out.demo.web.1"}},
 		{"worker", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
 			"$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
-			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1"},
-			[]string{"_INBOX.botmesh-worker.x"}},
+			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1",
+			"bot.act.demo.x", "bot.pause.demo.x"}, []string{"_INBOX.botmesh-worker.x", "bot.pause.demo.x"}},
 	} {
 		nc := as(t, node.URL, secure, c.role)
 		for _, subject := range subjects {
@@ -174,7 +174,7 @@ func TestEachRoleMayDoNothingElse(t *testing.T) {
 
 // subjects are one of each kind that there is on the servers, of this bot and another.
 var subjects = []string{
-	"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
+	"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x", "bot.act.demo.x", "bot.pause.demo.x",
 	"bot.in.other.telegram.1", "bot.out.other.web.1", "$KV.BOT_other_CP.x", "anything",
 	"_INBOX.botmesh-ingress.x", "_INBOX.botmesh-worker.x", "_INBOX.botmesh.x", "_INBOX.x",
 	"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.CREATE.X", "$JS.API.STREAM.UPDATE.BOT_demo_INBOX",

@@ -18,11 +18,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/botmesh-go/botmesh"
-	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/natstest"
 	"github.com/botmesh-go/botmesh/journal"
-	"github.com/botmesh-go/botmesh/outbox"
 	"github.com/botmesh-go/botmesh/streams"
 )
 
@@ -120,8 +120,11 @@ func made(t *testing.T, conn *jet.Conn) *journal.Journal {
 }
 
 func wanted(replicas int) []jetstream.StreamConfig {
-	all := append(journal.Streams(journal.Sizing{Bot: bot}), outbox.Streams(outbox.Sizing{Bot: bot})...)
-	all = append(all, natsstore.Stream(bot, replicas))
+	s, err := config.Load(config.Input{})
+	if err != nil {
+		panic(err) // the defaults are wrong
+	}
+	all := engine.Streams(s.Config)
 	for i := range all {
 		all[i].Replicas = replicas
 	}
