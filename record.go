@@ -58,12 +58,27 @@ type Record struct {
 	Message Message `json:"message"`
 	// Sends are what a TypeCommand record asks to be sent in this chat.
 	Sends []Send `json:"sends,omitempty"`
+	// Resume says, of a TypeCommand record, that an operator ends a pause of the chat.
+	Resume *Resume `json:"resume,omitempty"`
 	// Failed is the part that a TypeEvent record of our own tells of: the platform will
 	// never take it. Nil for all that comes from outside.
 	Failed *Failure `json:"failed,omitempty"`
 	// Raw is what the platform sent for this event, as it was, for handlers that
 	// need more than Message. It may be nil.
 	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// Resume is the end of a pause of a chat. What the user did meanwhile is passed over,
+// as far as the operator chose so; timers get the time that they had left.
+type Resume struct {
+	Paused  time.Time `json:"paused"`
+	Resumed time.Time `json:"resumed"`
+	// Ask says that the question at which the chat waits, if it does, is asked again.
+	Ask bool `json:"ask,omitempty"`
+	// Of the user's records and timers journaled since Paused, those up to sequence
+	// Through had no effect, but for the one at Keep.
+	Through uint64 `json:"through,omitempty"`
+	Keep    uint64 `json:"keep,omitempty"`
 }
 
 // Failure is a part of a send that the platform will never take, or that could not be

@@ -63,7 +63,7 @@ func (p Pause) StopsTurns() bool { return p.On && p.Scope != Delivery }
 // PassesOver reports whether a record at a place is not to be run, if it is the
 // user's or a timer's.
 func (p Pause) PassesOver(epoch string, seq uint64) bool {
-	return !p.On && p.Epoch == epoch && seq <= p.Through && seq != p.Keep
+	return p.Epoch == epoch && seq <= p.Through && seq != p.Keep
 }
 
 // PausesConfig configures [OpenPauses].

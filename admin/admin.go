@@ -87,6 +87,11 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{cfg: cfg, token: sha256.Sum256([]byte(cfg.Token))}
 	a.mux.HandleFunc("POST /v1/chats/{chat}/send", a.send)
+	a.mux.HandleFunc("GET /v1/acts", a.page(a.listActs))
+	a.mux.HandleFunc("POST /v1/chats/{chat}/pause", a.page(a.pauseChat))
+	a.mux.HandleFunc("POST /v1/chats/{chat}/resume", a.page(a.resumeChat))
+	a.mux.HandleFunc("POST /v1/chats/{chat}/hold", a.page(a.holdSends))
+	a.mux.HandleFunc("POST /v1/chats/{chat}/release", a.page(a.releaseSends))
 	a.mux.HandleFunc("GET /v1/chats", a.page(a.listChats))
 	a.mux.HandleFunc("GET /v1/chats/{chat}", a.page(a.showChat))
 	a.mux.HandleFunc("GET /v1/chats/{chat}/timeline", a.page(a.timeline))

@@ -1,10 +1,225 @@
 package admin
 
-import "github.com/botmesh-go/botmesh/acts"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/acts"
+	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/journal"
+)
+
+// The choices about what came while a chat was paused.
+const (
+	// AskAgain passes over what the user wrote and asks the open question again.
+	AskAgain = "ask-again"
+	// Skip passes over it, and waits for the next message.
+	Skip = "skip"
+	// AnswerLast passes over all but the last message, which is answered.
+	AnswerLast = "answer-last"
+)
+
+// maxReason bounds what an operator says of a pause, in bytes.
+const maxReason = 500
 
 func pausedWord(s acts.Scope) string {
 	if s == acts.Delivery {
 		return "its sends are held back"
 	}
 	return "paused"
+}
+
+// pause is the request to pause a chat, or to hold its sends.
+type pause struct {
+	Reason string `json:"reason"`
+}
+
+// pauseChat stops a chat until it is resumed: no record is run, nothing is sent, its
+// timers stand still. What comes meanwhile is journaled and waits.
+func (a *API) pauseChat(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	return a.stop(ctx, rooms, r, "chats pause", acts.All)
+}
+
+// holdSends stops what is sent to a chat; its records are run.
+func (a *API) holdSends(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	return a.stop(ctx, rooms, r, "outbox hold", acts.Delivery)
+}
+
+func (a *API) stop(ctx context.Context, rooms *Rooms, r *http.Request, verb string, scope acts.Scope) (any, error) {
+	chat, err := chatOf(r)
+	if err != nil {
+		return nil, err
+	}
+	var asked pause
+	if err := readAct(r, &asked); err != nil {
+		return nil, err
+	}
+	if len(asked.Reason) > maxReason {
+		return nil, wrong(fmt.Sprintf("a reason of %d bytes, want at most %d", len(asked.Reason), maxReason))
+	}
+	is, err := rooms.Pauses.Get(ctx, chat)
+	if err != nil {
+		return nil, err
+	}
+	if is.On {
+		return nil, fmt.Errorf("%w: %s by %s since %s", botmesh.ErrConflict, pausedWord(is.Scope), is.By, is.Since.Format(time.RFC3339))
+	}
+	next := is // what the last pause passes over stays passed over
+	next.ID, next.Chat, next.On, next.Scope, next.By = uuid.NewString(), chat, true, scope, actorOf(r)
+	next.Reason, next.Since, next.Resumed, next.How = asked.Reason, time.Now().UTC(), time.Time{}, ""
+	return a.act(ctx, rooms, r, intent{
+		Act: acts.Act{Verb: verb, Chat: &chat}, before: is, after: next,
+		do: func(ctx context.Context) error { return rooms.setPause(ctx, next) },
+	})
+}
+
+// setPause replaces a pause. An answer that was lost is settled by reading.
+func (rooms *Rooms) setPause(ctx context.Context, next acts.Pause) error {
+	_, err := rooms.Pauses.Set(ctx, next)
+	if errors.Is(err, botmesh.ErrUnknown) || errors.Is(err, botmesh.ErrConflict) {
+		is, rerr := rooms.Pauses.Get(ctx, next.Chat)
+		if rerr == nil && is.ID == next.ID && is.On == next.On {
+			return nil
+		}
+	}
+	return err
+}
+
+// resume is the request to resume a chat.
+type resume struct {
+	// How is [AskAgain], [Skip] or [AnswerLast]; the first if it is empty.
+	How string `json:"how"`
+}
+
+// resumeChat ends a pause. A second one repeats what a crash may have left undone: the
+// record that wakes the chat.
+func (a *API) resumeChat(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	chat, err := chatOf(r)
+	if err != nil {
+		return nil, err
+	}
+	asked := resume{How: AskAgain}
+	if err := readAct(r, &asked); err != nil {
+		return nil, err
+	}
+	switch asked.How {
+	case AskAgain, Skip, AnswerLast:
+	default:
+		return nil, wrong(fmt.Sprintf("how is %q, want %s, %s or %s", asked.How, AskAgain, Skip, AnswerLast))
+	}
+	is, err := rooms.Pauses.Get(ctx, chat)
+	switch {
+	case err != nil:
+		return nil, err
+	case is.On && is.Scope == acts.Delivery:
+		return nil, wrong("its sends are held back, it is not paused: botmesh outbox release")
+	case !is.On && (is.How == "" || is.How != asked.How):
+		return nil, fmt.Errorf("%w: the chat is not paused", botmesh.ErrConflict)
+	}
+	next := is
+	if is.On {
+		next.On, next.By, next.How, next.Resumed = false, actorOf(r), asked.How, time.Now().UTC()
+		if err := rooms.passOver(ctx, &next); err != nil {
+			return nil, err
+		}
+	}
+	return a.act(ctx, rooms, r, intent{
+		Act: acts.Act{Verb: "chats resume", Chat: &chat, Of: asked.How}, before: is, after: next,
+		do: func(ctx context.Context) error {
+			if is.On {
+				if err := rooms.setPause(ctx, next); err != nil {
+					return err
+				}
+			}
+			// A crash before this: the chat is not paused, and is woken by a nudge that was
+			// given back, or by another resume, under the same id.
+			_, err := rooms.Journal.Publish(ctx, botmesh.Record{
+				Type: botmesh.TypeCommand, ID: "resume:" + next.ID, Chat: chat, Resume: &botmesh.Resume{
+					Paused: next.Since, Resumed: next.Resumed, Ask: next.How == AskAgain, Through: next.Through, Keep: next.Keep,
+				},
+			})
+			return err
+		},
+	})
+}
+
+// passOver says which records a pause that ends passes over: the user's up to the
+// journal's end, but for the last one if that is to be answered.
+func (rooms *Rooms) passOver(ctx context.Context, next *acts.Pause) error {
+	end, err := rooms.Journal.End(ctx)
+	if err != nil {
+		return err
+	}
+	next.Epoch, next.Through, next.Keep = rooms.Journal.Epoch(), end, 0
+	if next.How != AnswerLast {
+		return nil
+	}
+	row, err := rooms.Store.Load(ctx, next.Chat.Key())
+	if err != nil {
+		return err
+	}
+	cp, err := checkpoint.Decode(row.Value)
+	if err != nil {
+		return err
+	}
+	f := journal.Filter{Chat: next.Chat, Limit: journal.MaxList}
+	if cp.Epoch == next.Epoch {
+		f.From = cp.Cursor + 1
+	}
+	entries, err := rooms.Journal.List(ctx, f)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		r := e.Record
+		if e.Err == nil && r.Seq <= end && (r.Type == botmesh.TypeMessage || r.Type == botmesh.TypeCallback) {
+			next.Keep = r.Seq
+		}
+	}
+	return nil
+}
+
+// releaseSends ends the holding back of what is sent to a chat.
+func (a *API) releaseSends(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	chat, err := chatOf(r)
+	if err != nil {
+		return nil, err
+	}
+	is, err := rooms.Pauses.Get(ctx, chat)
+	switch {
+	case err != nil:
+		return nil, err
+	case is.On && is.Scope != acts.Delivery:
+		return nil, wrong("the chat is paused: botmesh chats resume")
+	case !is.On && is.Scope != acts.Delivery:
+		return nil, fmt.Errorf("%w: its sends are not held back", botmesh.ErrConflict)
+	}
+	next := is
+	if is.On {
+		next.On, next.By, next.Resumed = false, actorOf(r), time.Now().UTC()
+	}
+	return a.act(ctx, rooms, r, intent{
+		Act: acts.Act{Verb: "outbox release", Chat: &chat}, before: is, after: next,
+		do: func(ctx context.Context) error {
+			if is.On {
+				if err := rooms.setPause(ctx, next); err != nil {
+					return err
+				}
+			}
+			return rooms.wake(ctx, chat, "release:"+next.ID)
+		},
+	})
+}
+
+// wake has a worker look at a chat: a record without effect, whose nudge stands for all
+// that the chat has left to do.
+func (rooms *Rooms) wake(ctx context.Context, chat botmesh.ChatKey, id string) error {
+	_, err := rooms.Journal.Publish(ctx, botmesh.Record{Type: botmesh.TypeEvent, ID: id, Chat: chat})
+	return err
 }

@@ -19,7 +19,11 @@ import (
 func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error) {
 	switch run.Record.Type {
 	case botmesh.TypeMessage, botmesh.TypeCallback, botmesh.TypeTimer:
-	case botmesh.TypeCommand: // said from outside, in its place; what the chat waits for it still waits for
+	case botmesh.TypeCommand:
+		if run.Record.Resume != nil && run.Record.Resume.Ask {
+			break
+		}
+		// Said from outside, in its place; what the chat waits for it still waits for
 		return botmesh.Outcome{State: run.State, Sends: run.Record.Sends, Ignored: len(run.Record.Sends) == 0}, nil
 	default:
 		if b.events.handler(run) == nil {
@@ -94,6 +98,12 @@ func (t *turn) run(ctx context.Context, event Handler) error {
 }
 
 func (t *turn) route(event Handler) error {
+	if t.Record().Resume != nil {
+		if t.chat.Position == nil {
+			return errIgnored
+		}
+		return t.askAgain("")
+	}
 	if event != nil {
 		return t.handle(event, "")
 	}

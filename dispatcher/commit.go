@@ -42,6 +42,9 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, more []botmesh.Recor
 		}
 		next.Effects, h.sent = letter, true
 	}
+	if r.Resume != nil {
+		thaw(&next, *r.Resume)
+	}
 	if err := setTimers(&next, r, o); err != nil {
 		return &failedError{err}
 	}

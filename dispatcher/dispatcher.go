@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/journal"
@@ -24,6 +25,8 @@ type Config struct {
 	Store       checkpoint.Store  // required
 	Outbox      *outbox.Outbox    // required
 	Runner      Runner            // required
+	// Pauses knows which chats an operator has paused. Defaults to none.
+	Pauses *acts.Pauses
 
 	// Lease is the coordinator's lease and the journal's acknowledgement wait.
 	// Defaults to 15s.

@@ -194,9 +194,8 @@ func (h *hold) pace() error {
 		return nil
 	}
 	h.slot.give()
-	_, err := h.delivery.Wait(h.ctx, h.ahead[0])
-	if err != nil {
-		return chatError("deliver to", h.chat, err)
+	if _, err := h.delivery.Wait(h.ctx, h.ahead[0]); err != nil {
+		return h.undelivered(err)
 	}
 	h.ahead = h.ahead[1:]
 	return h.slot.take(h.ctx, true)
@@ -273,7 +272,7 @@ func (h *hold) deliver() (again bool, err error) {
 			return true, nil
 		case interrupted:
 		case err != nil:
-			return false, chatError("deliver to", h.chat, err)
+			return false, h.undelivered(err)
 		case standing.Settled >= h.out:
 			if h.sent {
 				telemetry.ReplyLatency.Record(h.ctx, time.Since(h.cp.CursorAt).Seconds())
@@ -285,6 +284,14 @@ func (h *hold) deliver() (again bool, err error) {
 			return false, nil
 		}
 	}
+}
+
+// undelivered is why a wait for receipts failed.
+func (h *hold) undelivered(err error) error {
+	if errors.Is(err, outbox.ErrPaused) {
+		return h.d.errPaused()
+	}
+	return chatError("deliver to", h.chat, err)
 }
 
 // more reports whether this turn is to run another record.

@@ -203,6 +203,9 @@ func (l *lane) putOff(err error) {
 // record was applied, else a turn of the chat.
 func (l *lane) visit(n journal.Nudge) error {
 	l.enter(PhaseOpen, 0)
+	if err := l.paused(l.d.soft); err != nil {
+		return err
+	}
 	if done, err := l.applied(n, n.Delivered > 1); done || err != nil {
 		return err
 	}

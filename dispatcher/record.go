@@ -27,6 +27,9 @@ func (h *hold) record(e journal.Entry) error {
 	if e.Err != nil {
 		return h.setRecordAside(e.Record, 0, e.Err)
 	}
+	if h.passedOver(e.Record) {
+		return h.passOver(e.Record)
+	}
 	if h.cp.Recent.Has(e.Record.ID) {
 		telemetry.DuplicatesIn.Add(h.ctx, 1)
 		return h.skip(e.Record)
@@ -44,6 +47,9 @@ func (h *hold) record(e journal.Entry) error {
 			return h.setRecordAside(e.Record, tries.N, errKills(tries.Deaths))
 		}
 		if err := h.backOff(tries.NotBefore); err != nil {
+			return err
+		}
+		if err := h.paused(h.ctx); err != nil {
 			return err
 		}
 		err := h.attempt(e.Record, also, tries)
@@ -114,6 +120,8 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries checkpoint
 	telemetry.TurnDuration.Record(ctx, time.Since(began).Seconds())
 	switch {
 	case err != nil:
+	case outcome.Ignored && r.Resume != nil: // it is the timers' that matters here
+		err = h.apply(ctx, r, more, botmesh.Outcome{State: h.cp.State})
 	case outcome.Ignored:
 		result = "ignored"
 		err = h.skip(r, more...)

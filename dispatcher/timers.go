@@ -52,7 +52,7 @@ func setTimers(next *checkpoint.Checkpoint, r botmesh.Record, o botmesh.Outcome)
 	}
 	next.Timers = timers
 	e := effectsOf(next)
-	e.Arm, e.Disarm = arm, disarm
+	e.Arm, e.Disarm = append(e.Arm, arm...), disarm
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/coord"
@@ -38,6 +39,8 @@ type world struct {
 	bot      *counter
 
 	epoch string // of the journal
+	// pausing lets replicas look at pauses.
+	pausing bool
 	// wrap, if set, stands between a replica's gate and a stream.
 	wrap func(kind string, s jet.Stream) jet.Stream
 
@@ -79,6 +82,7 @@ type replica struct {
 	d      *dispatcher.Dispatcher
 	store  checkpoint.Store
 	outbox *outbox.Outbox
+	pauses *acts.Pauses // nil if the world is not pausing
 	stop   context.CancelFunc
 	done   chan struct{}
 	// replaced says that another was started in its place.
@@ -114,10 +118,16 @@ func (w *world) start(configure ...func(*dispatcher.Config)) *replica {
 		Stream: in("OUTBOX"), Bot: "demo", Incarnation: r.coord.Incarnation(), Hold: lease,
 		Senders: []provider.Sender{&caller{w.platform, r.gate}},
 		Dead:    func(context.Context, outbox.DeadSend) error { return nil },
+		Paused:  func(chat botmesh.ChatKey) bool { return r.pauses != nil && r.pauses.Known(chat).On },
 	})
 	must(err)
+	if w.pausing {
+		r.pauses, err = acts.OpenPauses(ctx, acts.PausesConfig{Config: acts.Config{Stream: in("ACTS"), Bot: "demo"}})
+		must(err)
+		go func() { _ = r.pauses.Run(ctx) }() // nil when ctx ends
+	}
 	cfg := dispatcher.Config{
-		Journal: j, Coordinator: r.coord, Store: r.store, Outbox: r.outbox, Runner: w.bot, Lease: lease,
+		Journal: j, Coordinator: r.coord, Store: r.store, Outbox: r.outbox, Runner: w.bot, Lease: lease, Pauses: r.pauses,
 	}
 	for _, c := range configure {
 		c(&cfg)

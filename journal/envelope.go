@@ -54,6 +54,7 @@ type body struct {
 	Message botmesh.Message  `json:"message"`
 	Sends   []botmesh.Send   `json:"sends,omitempty"`
 	Failed  *botmesh.Failure `json:"failed,omitempty"`
+	Resume  *botmesh.Resume  `json:"resume,omitempty"`
 	Raw     json.RawMessage  `json:"raw,omitempty"`
 }
 
@@ -123,7 +124,7 @@ func encodeBody(r botmesh.Record) ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for {
-		if err := enc.Encode(body{Version: Version, Message: r.Message, Sends: r.Sends, Failed: r.Failed, Raw: raw}); err != nil {
+		if err := enc.Encode(body{Version: Version, Message: r.Message, Sends: r.Sends, Failed: r.Failed, Resume: r.Resume, Raw: raw}); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		if b.Len() <= MaxBody {
@@ -197,6 +198,6 @@ func readBody(r *botmesh.Record, data []byte) error {
 	case b.Version < 1:
 		return errors.New("body: no version")
 	}
-	r.Message, r.Sends, r.Failed, r.Raw = b.Message, b.Sends, b.Failed, b.Raw
+	r.Message, r.Sends, r.Failed, r.Resume, r.Raw = b.Message, b.Sends, b.Failed, b.Resume, b.Raw
 	return nil
 }

@@ -109,6 +109,13 @@ func (j *Journal) Current(ctx context.Context) error {
 	return err
 }
 
+// End returns the journal's last sequence, by its leader's word. Errors are as of
+// [Journal.Current].
+func (j *Journal) End(ctx context.Context) (uint64, error) {
+	info, err := j.sameEpoch(ctx)
+	return info.LastSeq, err
+}
+
 // sameEpoch asks the stream's leader and returns what it says.
 func (j *Journal) sameEpoch(ctx context.Context) (jet.Info, error) {
 	info, err := j.inbox.Info(ctx)

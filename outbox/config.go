@@ -47,6 +47,11 @@ type Config struct {
 	// Defaults to leaving only the receipt.
 	Dead func(ctx context.Context, d DeadSend) error
 
+	// Paused, if set, reports whether nothing is to be sent to a chat now. It is asked
+	// before each call and answers at once. Those who wait are told [ErrPaused]; nothing
+	// of the chat is written for it, and no try is spent.
+	Paused func(chat botmesh.ChatKey) bool
+
 	// Limiter keeps calls within what the platforms allow. Defaults to none: then only
 	// a platform's refusals slow a chat down. All who deliver share one.
 	Limiter Limiter

@@ -55,7 +55,7 @@ func (d *Delivery) deliver(p part) error {
 
 // following is the part to call while e, the receipt of p, is being written.
 func (d *Delivery) following(p part, e entry) (part, bool) {
-	if e.Free || e.Receipt == nil || e.Receipt.Result != botmesh.ResultDelivered || e.Calls < ahead || !d.c.mayCall() {
+	if e.Free || e.Receipt == nil || e.Receipt.Result != botmesh.ResultDelivered || e.Calls < ahead || !d.c.mayCall() || d.o.paused(d.c.chat) {
 		return part{}, false
 	}
 	if !p.last() {

@@ -2,10 +2,18 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/cenkalti/backoff/v4"
+
+	"github.com/botmesh-go/botmesh"
 )
+
+// ErrPaused says that a chat's letters wait since nothing is to be sent to it now.
+var ErrPaused = errors.New("outbox: nothing is sent to the chat while it is paused")
+
+func (o *Outbox) paused(chat botmesh.ChatKey) bool { return o.cfg.Paused != nil && o.cfg.Paused(chat) }
 
 // sleep waits for d. It fails with the context's cause if that ends first.
 func sleep(ctx context.Context, d time.Duration) error {

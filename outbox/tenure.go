@@ -102,6 +102,8 @@ func (d *Delivery) rests(s Standing) (bool, error) {
 		return true, nil
 	case d.soft.Err() != nil:
 		return true, context.Cause(d.soft)
+	case d.o.paused(d.c.chat):
+		return true, ErrPaused
 	}
 	return !s.NotBefore.IsZero(), nil // nobody claims or calls before
 }

@@ -18,6 +18,8 @@ type chatsCommand struct {
 	Ls       chatsList     `cmd:"" help:"List the chats that something is going on with: held, waited for, paused, not delivered."`
 	Show     chatsShow     `cmd:"" help:"Show who holds a chat, since when, what waits and why."`
 	Timeline chatsTimeline `cmd:"" help:"Show what happened to a chat, in the order of time, with trace ids."`
+	Pause    chatsPause    `cmd:"" help:"Stop a chat until it is resumed: nothing is answered or sent, and its timers stand still."`
+	Resume   chatsResume   `cmd:"" help:"End the pause of a chat."`
 }
 
 type chatsList struct {

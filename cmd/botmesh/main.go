@@ -3,6 +3,8 @@
 //
 //	botmesh dev                     all in one process, with a chat in the browser
 //	botmesh chats ls|show|timeline  what is going on with a chat
+//	botmesh chats pause|resume      stop a chat, and let it go on
+//	botmesh acts ls                 what operators did
 //	botmesh journal ls|show|replay  what came in, and what the bot would make of it now
 //	botmesh streams plan|apply      the streams as they should be
 //	botmesh config print            every setting and where it comes from
@@ -28,6 +30,7 @@ import (
 type commands struct {
 	Dev     devCommand     `cmd:"" help:"Run all of it in this process, with a chat in the browser and nothing to install."`
 	Chats   chatsCommand   `cmd:"" help:"What is going on with a chat, and what to do about it."`
+	Acts    actsCommand    `cmd:"" help:"What operators did."`
 	Journal journalCommand `cmd:"" help:"What came in."`
 	Streams streamsCommand `cmd:"" help:"The streams as they should be."`
 	Config  configCommand  `cmd:"" help:"The settings."`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/coord"
@@ -56,6 +57,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*open
 		Senders:     w.senders.all,
 		InDoubt:     w.senders.inDoubt,
 		Dead:        setAside(o.journal),
+		Paused:      func(chat botmesh.ChatKey) bool { return o.pauses.Known(chat).On },
 		Limiter:     w.cfg.Limiter,
 		Hold:        s.Lease,
 		GiveUp:      min(24*time.Hour, s.Retention/4),
@@ -70,6 +72,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*open
 		Store:       o.store,
 		Outbox:      o.outbox,
 		Runner:      w.cfg.Runner,
+		Pauses:      o.pauses,
 		Lease:       s.Lease,
 		Settle:      s.Settle,
 		Drain:       s.Drain,

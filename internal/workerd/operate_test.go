@@ -103,3 +103,58 @@ func TestWhatIsKnownOfAChat(t *testing.T) {
 		t.Errorf("got %+v, want the one idle chat", all)
 	}
 }
+
+// An operator pauses a chat, over the API of any worker, and lets it go on: each act is
+// logged with who did it, a dry run does nothing, and the chat waits meanwhile.
+//
+// DESIGN: N9 C9. HOLE: H23.
+func TestAnOperatorPausesAChat(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, "BOTMESH_ADMIN_TOKEN="+adminToken)
+	f.post(t, telegramtest.Text(1, 7, "/order"))
+	f.post(t, telegramtest.Text(2, 7, "pizza"))
+	natstest.Until(t, "two questions are asked", func() bool { return len(f.telegram.Texts("7")) == 2 })
+	f.atRest(t, "7")
+	questions := f.telegram.Texts("7")
+
+	const page = "/v1/chats/telegram%2F7"
+	var did admin.Did
+	if status, text := f.ask(t, http.MethodPost, page+"/pause?dry_run=1", `{"reason":"a person is on it"}`, &did); status != http.StatusOK || !did.DryRun {
+		t.Fatalf("dry: got %d %s, want what would be done", status, text)
+	}
+	if c := f.look(t, "7"); c.State != admin.StateIdle {
+		t.Errorf("after a dry run: got %s, want idle", c.State)
+	}
+	if status, text := f.ask(t, http.MethodPost, page+"/pause", `{"reason":"a person is on it"}`, &did); status != http.StatusOK || did.By != "ana" {
+		t.Fatalf("got %d %s, want it paused by ana", status, text)
+	}
+	if status, text := f.ask(t, http.MethodPost, page+"/pause", "", nil); status != http.StatusConflict {
+		t.Errorf("a second pause: got %d %s, want a conflict", status, text)
+	}
+	f.post(t, telegramtest.Text(3, 7, "2"))
+	natstest.Until(t, "a record waits since the chat is paused", func() bool {
+		c := f.look(t, "7")
+		return c.State == admin.StatePaused && c.Records.Waiting == 1 && strings.Contains(c.Why[0], "paused by ana") && strings.Contains(c.Why[0], "a person is on it")
+	})
+	if status, text := f.ask(t, http.MethodPost, page+"/resume", `{"how":"somehow"}`, nil); status != http.StatusBadRequest {
+		t.Errorf("resume somehow: got %d %s, want it refused", status, text)
+	}
+	if status, text := f.ask(t, http.MethodPost, page+"/resume", "", &did); status != http.StatusOK || did.Of != admin.AskAgain {
+		t.Fatalf("got %d %s, want it resumed", status, text)
+	}
+	f.expect(t, "7", append(questions, questions[1])...)
+	f.post(t, telegramtest.Text(4, 7, "3"))
+	natstest.Until(t, "the answer is taken", func() bool {
+		return len(f.telegram.Texts("7")) == 4 && strings.Contains(f.telegram.Texts("7")[3], "3 x pizza")
+	})
+	events, _ := f.timeline(t, "7", "")
+	var acts []string
+	for _, e := range events {
+		if e.Kind == "act" {
+			acts = append(acts, e.By+": "+e.What)
+		}
+	}
+	if got, want := strings.Join(acts, ", "), "ana: chats pause, ana: chats resume ask-again"; got != want {
+		t.Errorf("got the acts %s, want %s", got, want)
+	}
+}

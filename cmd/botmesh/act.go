@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/botmesh-go/botmesh/acts"
+	"github.com/botmesh-go/botmesh/admin"
+)
+
+// acting is the choice of every command that acts.
+type acting struct {
+	output
+	DryRun bool   `help:"Show what would be done, and do nothing."`
+	As     string `help:"Who does it, for the log of acts; the user and host of this process if not set."`
+}
+
+// act asks for an act, and shows what was done.
+func (c acting) act(ctx context.Context, a *app, path string, body any) error {
+	query := url.Values{}
+	if c.DryRun {
+		query.Set("dry_run", "1")
+	}
+	return a.withDesk(ctx, func(ctx context.Context, d *desk) error {
+		if c.As != "" {
+			d.actor = c.As
+		}
+		var did admin.Did
+		if err := d.ask(ctx, http.MethodPost, path, query, body, &did); err != nil {
+			return err
+		}
+		return c.show(a.stdout, did, func(w io.Writer) error { return writeDid(w, did) })
+	})
+}
+
+func writeDid(w io.Writer, did admin.Did) error {
+	word := "done: "
+	if did.DryRun {
+		word = "would be done: "
+	}
+	_, err := fmt.Fprintf(w, "%s%s\n  before  %s\n  after   %s\n", word, described(did.Act), did.Before, did.After)
+	return err
+}
+
+// described is an act in one line.
+func described(a acts.Act) string {
+	words := []string{a.Verb}
+	if a.Chat != nil {
+		words = append(words, a.Chat.String())
+	}
+	if a.Of != "" {
+		words = append(words, a.Of)
+	}
+	return strings.Join(words, " ")
+}
+
+type actsCommand struct {
+	Ls actsList `cmd:"" help:"List what operators did: who, when, what."`
+}
+
+type actsList struct {
+	output
+	Chat  string `help:"Only to this chat, as provider/chat or provider/chat/participant."`
+	Limit int    `default:"100" help:"The newest so many."`
+}
+
+// Run lists what operators did.
+func (c actsList) Run(ctx context.Context, a *app) error {
+	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
+	if c.Chat != "" {
+		chat, err := parseChat(c.Chat)
+		if err != nil {
+			return err
+		}
+		query.Set("chat", chat.String())
+	}
+	return a.withDesk(ctx, func(ctx context.Context, d *desk) error {
+		var all []acts.Act
+		if err := d.ask(ctx, http.MethodGet, "/v1/acts", query, nil, &all); err != nil {
+			return err
+		}
+		return c.show(a.stdout, all, func(w io.Writer) error {
+			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "AT\tBY\tWHAT") // errors come from Flush
+			for _, act := range all {
+				fmt.Fprintf(t, "%s\t%s\t%s\n", act.At.UTC().Format(time.RFC3339), act.By, strings.TrimSpace(described(act)+" "+act.Failed))
+			}
+			return t.Flush()
+		})
+	})
+}
+
+type chatsPause struct {
+	acting
+	Chat   string `arg:"" help:"The chat, as provider/chat or provider/chat/participant."`
+	Reason string `help:"Why, for those who look."`
+}
+
+// Run pauses a chat.
+func (c chatsPause) Run(ctx context.Context, a *app) error {
+	chat, err := parseChat(c.Chat)
+	if err != nil {
+		return err
+	}
+	return c.act(ctx, a, chatPath(chat, "/pause"), map[string]string{"reason": c.Reason})
+}
+
+type chatsResume struct {
+	acting
+	Chat       string `arg:"" help:"The chat, as provider/chat or provider/chat/participant."`
+	AskAgain   bool   `xor:"how" help:"Pass over what the user wrote, and ask the open question again. The default."`
+	Skip       bool   `xor:"how" help:"Pass over what the user wrote, and wait for the next message."`
+	AnswerLast bool   `xor:"how" help:"Answer the last message alone."`
+}
+
+// Run ends a pause.
+func (c chatsResume) Run(ctx context.Context, a *app) error {
+	chat, err := parseChat(c.Chat)
+	if err != nil {
+		return err
+	}
+	how := admin.AskAgain
+	switch {
+	case c.Skip:
+		how = admin.Skip
+	case c.AnswerLast:
+		how = admin.AnswerLast
+	}
+	return c.act(ctx, a, chatPath(chat, "/resume"), map[string]string{"how": how})
+}
