@@ -117,11 +117,17 @@ func (w *watch) find(ctx context.Context) (botmesh.Record, bool) {
 	}
 	for _, e := range entries {
 		r := e.Record
-		switch {
-		case e.Err == nil && (w.h.cp.Recent.Has(r.ID) || slices.Contains(w.ids, r.ID)): // a late duplicate
-			w.last = r.Seq
-			continue
-		case e.Err != nil || r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback:
+		if e.Err == nil {
+			repeated, err := w.h.repeated(ctx, r)
+			if err != nil {
+				return botmesh.Record{}, false // looked for again soon
+			}
+			if repeated || slices.Contains(w.ids, r.ID) { // a late duplicate
+				w.last = r.Seq
+				continue
+			}
+		}
+		if e.Err != nil || r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback {
 			w.shut = true
 			return botmesh.Record{}, false
 		}

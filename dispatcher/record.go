@@ -30,7 +30,11 @@ func (h *hold) record(e journal.Entry) error {
 	if h.passedOver(e.Record) {
 		return h.passOver(e.Record)
 	}
-	if h.cp.Recent.Has(e.Record.ID) {
+	repeated, err := h.repeated(h.ctx, e.Record)
+	if err != nil {
+		return err
+	}
+	if repeated {
 		telemetry.DuplicatesIn.Add(h.ctx, 1)
 		return h.skip(e.Record)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -98,6 +99,19 @@ func scan(ctx context.Context, stream jet.Stream, subject string, f Filter) ([]j
 //
 // Errors: botmesh.ErrRefused if nobody could answer, or the context's.
 func (j *Journal) Holds(ctx context.Context, chat botmesh.ChatKey, id string, since time.Time) (bool, error) {
+	return j.holds(ctx, chat, id, since, math.MaxUint64)
+}
+
+// Repeats reports whether a record that was read is a repetition: its chat's journal
+// holds one of the same id before it, stored at or after a time. It costs a read for
+// every 256 records of the chat in between, so it is for the rare case.
+//
+// Errors are as of [Journal.Holds].
+func (j *Journal) Repeats(ctx context.Context, r botmesh.Record, since time.Time) (bool, error) {
+	return j.holds(ctx, r.Chat, r.ID, since, r.Seq)
+}
+
+func (j *Journal) holds(ctx context.Context, chat botmesh.ChatKey, id string, since time.Time, before uint64) (bool, error) {
 	f := Filter{Chat: chat, Since: since, Limit: holdsPage}
 	for {
 		entries, err := j.List(ctx, f)
@@ -105,6 +119,9 @@ func (j *Journal) Holds(ctx context.Context, chat botmesh.ChatKey, id string, si
 			return false, err
 		}
 		for _, e := range entries {
+			if e.Record.Seq >= before {
+				return false, nil
+			}
 			if e.Record.ID == id {
 				return true, nil
 			}
