@@ -107,7 +107,8 @@ type Turn interface {
 	//
 	// It returns a *botmesh.LeaseLostError if the turn was lost before: another
 	// may hold it, and nothing was passed. After botmesh.ErrUnknown or ErrRefused
-	// it is repeated in the background until it is done or the lease has run out.
+	// it is repeated in the background until it is done or the lease has run out; if
+	// the coordinator is closed meanwhile, once more by Close.
 	Release(ctx context.Context, passed uint64) error
 }
 

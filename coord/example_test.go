@@ -230,4 +230,5 @@ type nobody struct{ coord.Coordinator }
 
 func (*nobody) Away(string) bool     { return true }
 func (*nobody) AwaySince() time.Time { return time.Now() }
+func (*nobody) Denied() error        { return nil }
 func (*nobody) Incarnation() string  { return "nobody/1" }

@@ -14,7 +14,8 @@ import (
 //
 // A lock is not tied to the process that took it. It is not renewed by itself,
 // any process may renew or release it by its token, and it ends after its ttl,
-// whatever becomes of its owner.
+// whatever becomes of its owner. What is known of it when it has ended is forgotten
+// in time, as of a turn.
 type Locker interface {
 	// AcquireLockFenced takes a lock for ttl, counted from before the call; from 1ms
 	// to a day. It does not wait. It returns [ErrHeld] if another holds it, and
@@ -24,12 +25,15 @@ type Locker interface {
 
 	// RenewLock lets a lock last ttl from now. It returns a *botmesh.LeaseLostError
 	// if the token does not hold it any more, and botmesh.ErrUnknown or ErrRefused
-	// if there was no answer; it may be repeated.
+	// if there was no answer, the context has ended or the coordinator is closed; it
+	// may be repeated.
 	RenewLock(ctx context.Context, key, token string, ttl time.Duration) error
 
-	// ReleaseLock gives a lock up. It returns a *botmesh.LeaseLostError if the token
-	// did not hold it any more. After botmesh.ErrUnknown or ErrRefused it is
-	// repeated in the background for a while, unless the coordinator is closed; else the lock ends after its ttl.
+	// ReleaseLock gives a lock up, also if ctx has ended. It returns a
+	// *botmesh.LeaseLostError if the token did not hold it any more. After
+	// botmesh.ErrUnknown or ErrRefused it is repeated in the background for a while,
+	// and once more by Close; when the coordinator is closed it does nothing and
+	// returns ErrRefused. Whatever fails, the lock ends after its ttl.
 	ReleaseLock(ctx context.Context, key, token string) error
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord/internal/cooloff"
 	"github.com/botmesh-go/botmesh/coord/internal/identity"
 )
 
@@ -41,13 +42,20 @@ type MemoryCoordinator struct {
 	done        chan struct{} // closed by Close and Crash
 	takes       sync.WaitGroup
 	numbers     atomic.Uint64 // of locks
+	cool        cooloff.Names // not to be led again yet
 
 	// guarded by hub.mu
-	gone    bool                 // closed or crashed
-	tickets []*memoryTicket      // in the order in which they came
-	cool    map[string]time.Time // names that are not to be led again before
-	watch   *time.Timer          // looks every third of a lease whether the tickets are still known
+	gone    bool            // closed or crashed
+	tickets []*memoryTicket // in the order in which they came
+	watch   *time.Timer     // looks every third of a lease whether the tickets are still known
 }
+
+var (
+	_ Coordinator = (*MemoryCoordinator)(nil)
+	_ Elector     = (*MemoryCoordinator)(nil)
+	_ Locker      = (*MemoryCoordinator)(nil)
+	_ Viewer      = (*MemoryCoordinator)(nil)
+)
 
 // NewMemory returns a coordinator on a hub; nil is a hub of its own.
 func NewMemory(hub *MemoryHub, cfg Config) (*MemoryCoordinator, error) {
@@ -74,7 +82,6 @@ func NewMemory(hub *MemoryHub, cfg Config) (*MemoryCoordinator, error) {
 		lease:       cmp.Or(cfg.Lease, 15*time.Second),
 		turnWait:    cmp.Or(cfg.TurnWait, 2*time.Minute),
 		done:        make(chan struct{}),
-		cool:        map[string]time.Time{},
 	}
 	hub.mu.Lock()
 	hub.init()

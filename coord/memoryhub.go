@@ -22,7 +22,6 @@ type MemoryHub struct {
 
 	mu    sync.Mutex
 	keys  map[memorySlot]*memoryKey
-	locks map[string]*memoryLock
 	idle  *list.List // of *memoryKey, the most recently used first
 	floor uint64     // the highest fence of the keys that were forgotten
 	alive map[string]struct{}
@@ -45,13 +44,13 @@ type memoryKey struct {
 	deaths  int // in a row
 	before  Previous
 	line    []*memoryTicket // next first
+	lock    *memoryLock     // of a lock that is held
 	idle    *list.Element   // nil while somebody holds or waits
 }
 
 func (h *MemoryHub) init() {
 	if h.keys == nil {
 		h.keys = map[memorySlot]*memoryKey{}
-		h.locks = map[string]*memoryLock{}
 		h.idle = list.New()
 		h.alive = map[string]struct{}{}
 		h.dead = map[*MemoryCoordinator]struct{}{}
@@ -70,14 +69,9 @@ func (h *MemoryHub) Forget(keys ...string) {
 			h.drop(k)
 		}
 	}
-	for key, l := range h.locks {
-		if len(keys) == 0 || slices.Contains(keys, key) {
-			h.unlock(key, l)
-		}
-	}
 }
 
-// Len counts the keys of turns and leaders that the hub remembers.
+// Len counts the keys that the hub remembers, of turns, leaders and locks.
 func (h *MemoryHub) Len() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -90,20 +84,46 @@ func (h *MemoryHub) drop(k *memoryKey) {
 	if k.idle != nil {
 		h.idle.Remove(k.idle)
 	}
+	if k.lock != nil {
+		k.lock.end.Stop()
+	}
 }
 
-// join puts a ticket in its key's line, and grants it at once if it is first and
-// nobody holds the key.
-func (h *MemoryHub) join(t *memoryTicket) {
-	k := h.keys[t.at]
+// rouse returns what the hub knows of a key that is about to be held or waited for.
+func (h *MemoryHub) rouse(at memorySlot) *memoryKey {
+	k := h.keys[at]
 	if k == nil {
-		k = &memoryKey{at: t.at}
-		h.keys[t.at] = k
+		k = &memoryKey{at: at}
+		h.keys[at] = k
 	}
 	if k.idle != nil {
 		h.idle.Remove(k.idle)
 		k.idle = nil
 	}
+	return k
+}
+
+// rest notes that nobody holds a key or waits for it.
+func (h *MemoryHub) rest(k *memoryKey) {
+	if k.idle != nil {
+		return
+	}
+	k.idle = h.idle.PushFront(k)
+	for h.idle.Len() > cmp.Or(h.MaxIdleKeys, defaultIdleKeys) {
+		h.drop(h.idle.Back().Value.(*memoryKey))
+	}
+}
+
+// grant is the next fence of a key.
+func (h *MemoryHub) grant(k *memoryKey, floor uint64) uint64 {
+	k.fence, k.since = max(k.fence, floor, h.floor)+1, time.Now()
+	return k.fence
+}
+
+// join puts a ticket in its key's line, and grants it at once if it is first and
+// nobody holds the key.
+func (h *MemoryHub) join(t *memoryTicket) {
+	k := h.rouse(t.at)
 	k.arrived++
 	t.order, t.arrival = t.place, k.arrived
 	if t.place == 0 && len(k.line) > 0 {
@@ -148,16 +168,11 @@ func (h *MemoryHub) next(k *memoryKey) {
 	if k.holder == nil && len(k.line) > 0 {
 		t := k.line[0]
 		k.line = k.line[1:]
-		k.holder, k.since = t, time.Now()
-		k.fence = max(k.fence, t.floor, h.floor) + 1
-		t.grant(k.fence, k.before)
+		k.holder = t
+		t.grant(h.grant(k, t.floor), k.before)
 	}
-	if k.holder != nil || k.idle != nil {
-		return
-	}
-	k.idle = h.idle.PushFront(k)
-	for h.idle.Len() > cmp.Or(h.MaxIdleKeys, defaultIdleKeys) {
-		h.drop(h.idle.Back().Value.(*memoryKey))
+	if k.holder == nil {
+		h.rest(k)
 	}
 }
 
@@ -174,14 +189,10 @@ func (h *MemoryHub) find(t *memoryTicket) (known, other bool) {
 // revive gives a turn back to a ticket that the hub forgot, if nobody had the key
 // since: whoever did has a higher fence. It reports whether it did.
 func (h *MemoryHub) revive(t *memoryTicket) bool {
-	k := h.keys[t.at]
-	if k != nil && (k.holder != nil || k.fence >= t.turn.fence) {
+	if k := h.keys[t.at]; k != nil && (k.holder != nil || k.fence >= t.turn.fence) {
 		return false
 	}
-	if k == nil {
-		k = &memoryKey{at: t.at}
-		h.keys[t.at] = k
-	}
+	k := h.rouse(t.at)
 	k.holder, k.fence, k.since = t, t.turn.fence, time.Now()
 	return true
 }

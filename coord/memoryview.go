@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -14,9 +13,6 @@ import (
 func (c *MemoryCoordinator) Inspect(_ context.Context, kind Kind, key string) (View, error) {
 	c.hub.mu.Lock()
 	defer c.hub.mu.Unlock()
-	if l := c.hub.locked(key); kind == KindLock && l != nil {
-		return l.view(key), nil
-	}
 	if k := c.hub.keys[memorySlot{kind, key}]; k != nil {
 		return k.view(), nil
 	}
@@ -43,11 +39,6 @@ func (h *MemoryHub) views(kind Kind) (views []View) {
 			views = append(views, v)
 		}
 	}
-	for key := range h.locks {
-		if l := h.locked(key); kind == KindLock && l != nil {
-			views = append(views, l.view(key))
-		}
-	}
 	return views
 }
 
@@ -56,15 +47,11 @@ func (k *memoryKey) view() View {
 	if t := k.holder; t != nil {
 		v.Holder, v.Since, v.Left = t.owner.incarnation, k.since, t.owner.lease
 	}
+	if l := k.lock; l != nil {
+		v.Holder, v.Since, v.Left = l.owner(), k.since, time.Until(l.until)
+	}
 	for _, t := range k.line {
 		v.Waiting = append(v.Waiting, Ticket{t.owner.incarnation, t.place})
 	}
 	return v
-}
-
-func (l *memoryLock) view(key string) View {
-	return View{
-		Kind: KindLock, Key: key, Fence: l.fence,
-		Holder: l.token[:strings.LastIndexByte(l.token, '/')], Since: l.since, Left: time.Until(l.until),
-	}
 }

@@ -19,6 +19,16 @@ type Reacher interface {
 	Away(key string) bool
 	// AwaySince says since when any key is away, and the zero time if none is.
 	AwaySince() time.Time
+	// Denied says why it is not let in, as it was last told: a wrong password or a
+	// missing right, which no waiting mends. Nil if it is. It asks nobody.
+	Denied() error
+}
+
+// Reachable is a [Coordinator] that knows whether it reaches what it coordinates
+// through.
+type Reachable interface {
+	Coordinator
+	Reacher
 }
 
 // watchPause is how often a Take that waits looks whether its coordinator is away.
@@ -31,10 +41,7 @@ var errAway = errors.New("coord: the coordinator is away")
 type OptimisticConfig struct {
 	// Coordinator gives the turns while it is there. It is closed with the Optimistic.
 	// Required.
-	Coordinator interface {
-		Coordinator
-		Reacher
-	}
+	Coordinator Reachable
 	// TurnWait bounds how long Take waits for another turn of this process while the
 	// coordinator is away. Default 2m.
 	TurnWait time.Duration
@@ -54,19 +61,13 @@ type OptimisticConfig struct {
 // end of its lease. A blind turn goes on until it is released, also when the
 // coordinator is back; it then says that others wait.
 type Optimistic struct {
-	inner interface {
-		Coordinator
-		Reacher
-	}
+	inner Reachable
 	alone *MemoryCoordinator
 	log   *slog.Logger
 	blind atomic.Bool // the last turn was
 }
 
-var (
-	_ Coordinator = (*Optimistic)(nil)
-	_ Reacher     = (*Optimistic)(nil)
-)
+var _ Reachable = (*Optimistic)(nil)
 
 // NewOptimistic returns a coordinator that goes on while another is away.
 func NewOptimistic(cfg OptimisticConfig) (*Optimistic, error) {
@@ -98,6 +99,9 @@ func (o *Optimistic) Away(key string) bool { return o.inner.Away(key) }
 
 // AwaySince implements [Reacher].
 func (o *Optimistic) AwaySince() time.Time { return o.inner.AwaySince() }
+
+// Denied implements [Reacher].
+func (o *Optimistic) Denied() error { return o.inner.Denied() }
 
 // Take implements [Coordinator]. A Take that waits when the coordinator goes away leaves
 // its line, which may take as long as a call to it, and gets a blind turn.

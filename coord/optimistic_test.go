@@ -19,6 +19,8 @@ type moody struct {
 	away atomic.Bool
 }
 
+func (m *moody) Denied() error { return nil }
+
 func (m *moody) Away(string) bool { return m.away.Load() }
 
 func (m *moody) AwaySince() (since time.Time) {

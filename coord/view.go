@@ -19,12 +19,13 @@ const (
 // Viewer shows what a coordinator knows, for operators. It changes nothing. Both
 // coordinators of this module implement it.
 type Viewer interface {
-	// Inspect shows one key. It returns botmesh.ErrNotFound if nothing is known of
-	// it, and botmesh.ErrRefused if Redis does not answer.
+	// Inspect shows one key; one that nobody holds any more as long as it is
+	// remembered. It returns botmesh.ErrNotFound if nothing is known of it, and
+	// botmesh.ErrRefused or ErrUnknown if Redis does not answer.
 	Inspect(ctx context.Context, kind Kind, key string) (View, error)
 
-	// List shows the keys of a kind that are held, waited for, or whose last holder
-	// died, in no order. What changes meanwhile may be missing or come twice. After
+	// List shows the keys of a kind that are not [View.Idle]: held, waited for, or
+	// whose last holder died, in no order. What changes meanwhile may be missing or come twice. After
 	// an error nothing follows. It reads through all keys of all kinds: for
 	// operators, not for programs.
 	List(ctx context.Context, kind Kind) iter.Seq2[View, error]
@@ -43,9 +44,11 @@ type View struct {
 	Left  time.Duration
 	// Waiting are the live tickets in line, the next one first.
 	Waiting []Ticket
-	// Previous is who held the key before the holder, or last if nobody holds it.
+	// Previous is who held the key before the holder, or last if nobody holds it. Of a
+	// lock it is who took it, whoever released it.
 	Previous Previous
-	// Deaths counts the holders in a row whose lease ran out.
+	// Deaths counts the holders in a row whose lease ran out. It is zero for locks:
+	// those are to run out, whoever took them.
 	Deaths int
 }
 

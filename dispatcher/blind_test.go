@@ -21,6 +21,7 @@ type moody struct {
 }
 
 func (m *moody) Away(string) bool     { return m.away.Load() }
+func (m *moody) Denied() error        { return nil }
 func (m *moody) AwaySince() time.Time { return time.Time{} }
 
 func (m *moody) Take(ctx context.Context, r coord.Request) (coord.Turn, error) {

@@ -71,9 +71,11 @@ var suite = []struct {
 	{"Lock", testLock},
 	{"LockEnds", testLockEnds},
 	{"LockForgotten", testLockForgotten},
+	{"LockClosed", testLockClosed},
 	{"Inspect", testInspect},
 	{"Deaths", testDeaths},
 	{"List", testList},
+	{"Ended", testEnded},
 }
 
 // Run runs the suite. Fleet is called once for each test, for a fresh memory. What

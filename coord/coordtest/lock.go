@@ -166,3 +166,36 @@ func testLockForgotten(t *testing.T, f Fleet) {
 		t.Errorf("with an ended context: got %v, want its cause", err)
 	}
 }
+
+// Locks are not tied to the coordinator that took them, but one that is closed does
+// nothing more. Who gives a lock up is heard though its context ended.
+func testLockClosed(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	first := lock(t, a, "k", long)
+	if err := a.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"renewing":  locker(t, a).RenewLock(t.Context(), "k", first.Token, long),
+		"releasing": locker(t, a).ReleaseLock(t.Context(), "k", first.Token),
+	} {
+		if !errors.Is(err, botmesh.ErrRefused) {
+			t.Errorf("%s after Close: got %v, want ErrRefused", what, err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := locker(t, b).RenewLock(ended, "k", first.Token, long); !errors.Is(err, botmesh.ErrRefused) {
+		t.Errorf("renewing with an ended context: got %v, want ErrRefused", err)
+	}
+	if err := renew(t, b, "k", first.Token, long); err != nil {
+		t.Errorf("renewing what a closed one took: %v", err)
+	}
+	if err := locker(t, b).ReleaseLock(ended, "k", first.Token); !given(err) {
+		t.Errorf("releasing with an ended context: %v", err)
+	}
+	eventually(t, "the lock is free", func() bool {
+		_, err := locker(t, b).AcquireLockFenced(t.Context(), "k", long)
+		return err == nil
+	})
+}

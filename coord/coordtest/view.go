@@ -134,3 +134,69 @@ func testList(t *testing.T, f Fleet) {
 		t.Errorf("%d shown to one who wants one", shown)
 	}
 }
+
+// What has ended is shown with its fence and who had it, and not listed; of a holder
+// that died it is said, and listed, until another one released. A lock just ends.
+func testEnded(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	turn, leader, held := take(t, a, coord.Request{Key: "k"}), lead(t, a, "k"), lock(t, a, "k", long)
+	release(t, turn, 0)
+	stepDown(t, leader, 0)
+	if err := unlock(t, b, "k", held.Token); err != nil {
+		t.Fatal(err)
+	}
+	before := coord.Previous{Incarnation: a.Incarnation(), Released: true}
+	want := []coord.View{
+		{Kind: coord.KindTurn, Key: "k", Fence: turn.Fence(), Previous: before},
+		{Kind: coord.KindLead, Key: "k", Fence: leader.Fence(), Previous: before},
+		{Kind: coord.KindLock, Key: "k", Fence: held.Fence, Previous: before},
+	}
+	shows(t, b, "released", want...)
+	lists(t, b, "released")
+
+	turn, leader, held = take(t, a, coord.Request{Key: "k"}), lead(t, a, "k"), lock(t, a, "k", f.Lease)
+	f.Crash(a)
+	for i, fence := range []uint64{turn.Fence(), leader.Fence(), held.Fence} {
+		want[i].Fence, want[i].Previous.Released = fence, false
+	}
+	want[0].Deaths, want[1].Deaths = 1, 1
+	for _, w := range want {
+		eventually(t, "the "+string(w.Kind)+" has run out", func() bool { return inspect(t, b, w.Kind, "k").Holder == "" })
+	}
+	shows(t, b, "ran out", want...)
+	lists(t, b, "ran out", want[:2]...)
+
+	turn, leader, held = take(t, b, coord.Request{Key: "k"}), lead(t, b, "k"), lock(t, b, "k", long)
+	for i, fence := range []uint64{turn.Fence(), leader.Fence(), held.Fence} {
+		want[i].Fence, want[i].Holder = fence, b.Incarnation()
+	}
+	shows(t, b, "taken again", want...)
+	lists(t, b, "taken again", want...)
+}
+
+// shows compares what is shown of keys.
+func shows(t testing.TB, c coord.Coordinator, when string, want ...coord.View) {
+	t.Helper()
+	for _, w := range want {
+		if diff := cmp.Diff(w, inspect(t, c, w.Kind, w.Key), times); diff != "" {
+			t.Errorf("a %s that %s (-want +got):\n%s", w.Kind, when, diff)
+		}
+	}
+}
+
+// lists compares what is listed, of all kinds.
+func lists(t testing.TB, c coord.Coordinator, when string, want ...coord.View) {
+	t.Helper()
+	var got []coord.View
+	for _, kind := range []coord.Kind{coord.KindTurn, coord.KindLead, coord.KindLock} {
+		for v, err := range viewer(t, c).List(t.Context(), kind) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, v)
+		}
+	}
+	if diff := cmp.Diff(want, got, times); diff != "" {
+		t.Errorf("listed when it was %s (-want +got):\n%s", when, diff)
+	}
+}

@@ -1,6 +1,8 @@
 package rediscoord_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +64,56 @@ func TestAway(t *testing.T) {
 			if err := second.Release(t.Context(), 0); err != nil {
 				t.Error(err)
 			}
+		})
+	}
+}
+
+// A client that Redis does not let in any more is told so, and as soon as it is let in
+// that is over.
+//
+// SPEC: T14 W3.
+func TestDenied(t *testing.T) {
+	t.Parallel()
+	for name, lock := range map[string]struct {
+		out, in []any
+		want    string
+	}{
+		"password": {[]any{"acl", "setuser", "me", "resetpass", ">other"}, []any{"acl", "setuser", "me", ">right"}, "WRONGPASS"},
+		"right":    {[]any{"acl", "setuser", "me", "-evalsha"}, []any{"acl", "setuser", "me", "+evalsha"}, "NOPERM"},
+		"channel":  {[]any{"acl", "setuser", "me", "resetchannels"}, []any{"acl", "setuser", "me", "&*"}, "NOPERM"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			look := server.Client(t)
+			tell := func(args ...any) {
+				if err := look.Do(t.Context(), args...).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tell("acl", "setuser", "me", "on", ">right", "~*", "&*", "+@all")
+			c := join(t, rediscoord.Config{Client: dialURL(t, strings.Replace(server.URL(), "redis://", "redis://me:right@", 1)), Lease: lease})
+			release(t, take(t, c, coord.Request{Key: "k"}))
+			if err := c.Denied(); err != nil {
+				t.Fatal(err)
+			}
+			tell(lock.out...)
+			tell("client", "kill", "user", "me")
+			ctx, stop := context.WithCancel(t.Context())
+			asks := make(chan struct{})
+			go func() { // somebody wants a turn now and then
+				defer close(asks)
+				for ctx.Err() == nil {
+					if turn, err := c.Take(ctx, coord.Request{Key: "k"}); err == nil {
+						turn.Release(ctx, 0)
+					}
+				}
+			}()
+			eventually(t, "it says that it is denied", func() bool { err := c.Denied(); return err != nil && strings.Contains(err.Error(), lock.want) })
+			tell(lock.in...)
+			eventually(t, "it is let in", func() bool { return c.Denied() == nil })
+			stop()
+			<-asks
 		})
 	}
 }

@@ -97,14 +97,23 @@ func TestDialKinds(t *testing.T) {
 	}
 }
 
-// A server of another kind than the address says is refused by name.
+// A server of another kind than the address says is refused by name, as is one that
+// takes no writes.
 func TestDialOtherKind(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	sentinels := redistest.StartSentinels(t)
+	master := redistest.Start(t)
+	replica := redistest.Start(t)
+	_, port, _ := strings.Cut(master.Addr(), ":")
+	replicaOf(t, replica, "127.0.0.1", port)
 	for address, want := range map[string]string{
 		cluster.Servers[0].URL():     "redis+cluster://",
 		sentinels.Sentinels[0].URL(): "redis+sentinel://",
+		replica.URL():                "a replica of " + master.Addr(),
+		strings.Replace(sentinels.URL(), "/main", "/other", 1): `know no master "other"`,
+		"redis+sentinel://" + master.Addr() + "/main":          "unknown command",
+		"redis+cluster://" + sentinels.Sentinels[0].Addr():     "ERR",
 	} {
 		if _, err := rediscoord.Dial(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", address, err, want)

@@ -11,44 +11,46 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/coord/internal/cooloff"
 	"github.com/botmesh-go/botmesh/coord/internal/identity"
 	"github.com/botmesh-go/botmesh/coord/internal/lease"
 )
 
 // Coordinator hands out turns, leadership and locks through Redis. It implements
-// [coord.Coordinator], [coord.Elector], [coord.Locker] and [coord.Viewer].
+// [coord.Coordinator], [coord.Elector], [coord.Locker], [coord.Viewer] and
+// [coord.Reacher].
 type Coordinator struct {
 	cfg         Config
 	names       names
 	incarnation string
-	calls       *callers
+	wires       *wires
 	numbers     atomic.Uint64 // of tickets
+	cool        cooloff.Names // not to be led again yet
 
-	ready   chan struct{} // closed at the first heartbeat
+	heart   reach         // of the heartbeat
+	ready   chan struct{} // closed at the first heartbeat; on a cluster see partly
 	closing context.Context
 	stop    context.CancelFunc // ends closing: no new ticket, waits end
 	ended   context.Context
 	end     context.CancelFunc // ends ended: the loops stop
-	takes   sync.WaitGroup     // Takes that run
+	busy    sync.WaitGroup     // calls that run and may leave a repair
 	loops   sync.WaitGroup     // goroutines that run
 	beatNow chan struct{}      // asks for a heartbeat at once
 	mend    mender
 	push    push
 
 	mu      sync.Mutex
-	refused error                // the prefix is not ours to use
-	tickets map[string]*ticket   // in line, by id
-	turns   map[string]*turn     // held and renewed, by ticket id
-	cool    map[string]time.Time // names that are not to be led again before
-	crashed bool                 // tests only: gone without a word
+	refused error              // the prefix is not ours to use
+	tickets map[string]*ticket // in line, by id
+	turns   map[string]*turn   // held and renewed, by ticket id
+	crashed bool               // tests only: gone without a word
 }
 
 var (
-	_ coord.Coordinator = (*Coordinator)(nil)
-	_ coord.Elector     = (*Coordinator)(nil)
-	_ coord.Locker      = (*Coordinator)(nil)
-	_ coord.Reacher     = (*Coordinator)(nil)
-	_ coord.Viewer      = (*Coordinator)(nil)
+	_ coord.Reachable = (*Coordinator)(nil)
+	_ coord.Elector   = (*Coordinator)(nil)
+	_ coord.Locker    = (*Coordinator)(nil)
+	_ coord.Viewer    = (*Coordinator)(nil)
 )
 
 // New returns a coordinator, a new incarnation of the replica. It does not wait
@@ -62,18 +64,19 @@ func New(cfg Config) (*Coordinator, error) {
 		cfg:         cfg,
 		names:       names{cfg.Prefix},
 		incarnation: identity.Incarnation(cfg.Replica),
-		calls:       newCallers(cfg),
+		wires:       newWires(cfg),
 		ready:       make(chan struct{}),
 		beatNow:     make(chan struct{}, 1),
 		tickets:     map[string]*ticket{},
 		turns:       map[string]*turn{},
-		cool:        map[string]time.Time{},
 	}
 	c.closing, c.stop = context.WithCancel(context.Background())
 	c.ended, c.end = context.WithCancel(context.Background())
+	c.heart.after = cfg.Lease / 3
 	c.mend.wake = make(chan struct{}, 1)
 	c.push.changed = make(chan struct{})
 	c.loops.Go(c.keep)
+	c.loops.Go(c.watch)
 	c.loops.Go(c.repair)
 	c.loops.Go(c.listen)
 	return c, nil
@@ -98,7 +101,7 @@ func (c *Coordinator) Incarnation() string { return c.incarnation }
 // Alive implements [coord.Coordinator]. It fails with botmesh.ErrRefused if Redis
 // does not answer.
 func (c *Coordinator) Alive(ctx context.Context, incarnation string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.calls.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.wires.timeout)
 	defer cancel()
 	n, err := c.cfg.Client.Exists(ctx, c.names.alive(incarnation)).Result()
 	if err != nil {
@@ -112,8 +115,8 @@ func (c *Coordinator) newTicket() string {
 	return c.incarnation + "/" + strconv.FormatUint(c.numbers.Add(1), 10)
 }
 
-// call is a run of a script on a ticket's key.
-func (c *Coordinator) call(s *script, key, ticket string, args ...any) *call {
+// lineCall is a run of a script on a ticket's key.
+func (c *Coordinator) lineCall(s *script, key, ticket string, args ...any) *call {
 	all := append([]any{ticket, c.names.wake(""), c.cfg.Idle.Milliseconds(), c.keepFor().Milliseconds()}, args...)
 	return &call{script: s, key: key, args: all}
 }
@@ -121,18 +124,30 @@ func (c *Coordinator) call(s *script, key, ticket string, args ...any) *call {
 // keepFor is how long Redis keeps a key whose holder did not release it.
 func (c *Coordinator) keepFor() time.Duration { return max(24*time.Hour, c.cfg.Idle) }
 
+// enter counts a call that Close waits for, as it may leave a repair. It fails if
+// the coordinator is closed.
+func (c *Coordinator) enter(key string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing.Err() != nil {
+		return closedError(key)
+	}
+	c.busy.Add(1)
+	return nil
+}
+
 // Close implements [coord.Coordinator]. Tickets and turns that could not be given
 // back in time are reported; they run out with their lease.
 func (c *Coordinator) Close(ctx context.Context) error {
 	c.mu.Lock()
-	c.stop() // under mu: a Take that was admitted is counted
+	c.stop() // under mu: what was let in is counted
 	crashed := c.crashed
 	c.mu.Unlock()
 	if crashed {
 		return nil
 	}
 	var errs []error
-	if err := wait(ctx, &c.takes); err != nil {
+	if err := wait(ctx, &c.busy); err != nil {
 		errs = append(errs, err)
 	}
 	if err := c.releaseAll(ctx); err != nil {
@@ -143,7 +158,7 @@ func (c *Coordinator) Close(ctx context.Context) error {
 	if err := wait(ctx, &c.loops); err != nil {
 		errs = append(errs, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.calls.timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.wires.timeout)
 	defer cancel()
 	if err := c.cfg.Client.Del(ctx, c.names.alive(c.incarnation)).Err(); err != nil {
 		errs = append(errs, err)
@@ -161,15 +176,15 @@ func (c *Coordinator) releaseAll(ctx context.Context) error {
 	c.mu.Lock()
 	for _, t := range c.turns {
 		if t.lease.End(botmesh.LossReleased) {
-			repairs = append(repairs, t.release(0))
+			repairs = append(repairs, t.givenUp(0))
 		}
 	}
 	clear(c.turns)
 	c.mu.Unlock()
 	calls := make([]*call, len(repairs))
 	for i, r := range repairs {
-		calls[i] = c.release(r)
-		c.calls.start(calls[i])
+		calls[i] = c.repairCall(r)
+		c.wires.start(calls[i])
 	}
 	var errs []error
 	for _, call := range calls {

@@ -3,7 +3,10 @@ package rediscoord
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,9 +29,9 @@ import (
 // which are the coordinator's own.
 //
 // It looks once whether the server takes the client. A refused password or
-// database is an error, as is a bad address, or a server of another kind than the
-// address says. A server that can not be reached is not: the client connects when
-// it is there.
+// database is an error, as is a bad address, a server of another kind than the
+// address says, a replica where it names one server, or a master that no Sentinel
+// knows. A server that can not be reached is not: the client connects when it is there.
 func Dial(ctx context.Context, address string) (redis.UniversalClient, error) {
 	return DialTLS(ctx, address, nil)
 }
@@ -112,31 +115,48 @@ func (a *address) tls() *tls.Config {
 // check says why the server that answers will never do. It is silent about one
 // that does not answer.
 func (a *address) check(ctx context.Context, client redis.UniversalClient) error {
-	info, err := client.Info(ctx, "server").Result()
+	said, err := inform(ctx, client, "server")
 	switch {
-	case err != nil && misconfigured(err):
+	case errors.Is(err, redis.Nil):
+		return fmt.Errorf("the Sentinels know no master %q", a.master)
+	case says(err, append(denials, "ERR")...):
 		return err
 	case err != nil, a.kind != kindSingle:
 		return nil // a client for a cluster or a master finds out by itself
+	case said["redis_mode"] == "cluster":
+		return errors.New("it is part of a cluster: want redis+cluster://")
+	case said["redis_mode"] == "sentinel":
+		return fmt.Errorf("it is a Sentinel: want redis+sentinel://%s/master", a.where())
 	}
-	for line := range strings.SplitSeq(info, "\r\n") {
-		switch line {
-		case "redis_mode:cluster":
-			return fmt.Errorf("it is part of a cluster: want redis+cluster://")
-		case "redis_mode:sentinel":
-			return fmt.Errorf("it is a Sentinel: want redis+sentinel://%s/master", a.where())
-		}
+	if said, err = inform(ctx, client, "replication"); err == nil && said["role"] == "slave" {
+		return fmt.Errorf("it is a replica of %s and takes no writes: want its master, or redis+sentinel:// to follow it",
+			net.JoinHostPort(said["master_host"], said["master_port"]))
 	}
 	return nil
 }
 
-// misconfigured reports whether the server answered, and will never take this
-// client.
-func misconfigured(err error) bool {
-	for _, code := range []string{"WRONGPASS", "NOAUTH", "NOPERM", "ERR"} {
-		if strings.HasPrefix(err.Error(), code+" ") {
-			return true
-		}
+// inform reads a section of what a server tells of itself.
+func inform(ctx context.Context, node redis.Cmdable, section string) (map[string]string, error) {
+	text, err := node.Info(ctx, section).Result()
+	if err != nil {
+		return nil, err
 	}
-	return false
+	said := map[string]string{}
+	for line := range strings.SplitSeq(text, "\r\n") {
+		name, value, _ := strings.Cut(line, ":")
+		said[name] = value
+	}
+	return said, nil
+}
+
+// denials are how a server begins its answer to a client that it does not let in, or
+// not do what it wants.
+var denials = []string{"WRONGPASS", "NOAUTH", "NOPERM"}
+
+// says reports whether an error is a server's answer that begins with one of the codes.
+func says(err error, codes ...string) bool {
+	var said redis.Error
+	return errors.As(err, &said) && slices.ContainsFunc(codes, func(code string) bool {
+		return strings.HasPrefix(said.Error(), code+" ")
+	})
 }

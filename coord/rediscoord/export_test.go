@@ -20,3 +20,6 @@ func (c *Coordinator) Crash() {
 
 // Listens reports whether a push would wake a waiter.
 func (c *Coordinator) Listens() bool { return c.push.live() }
+
+// Closes reports whether Close was called.
+func (c *Coordinator) Closes() bool { return c.closing.Err() != nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -197,4 +198,41 @@ func TestHungServer(t *testing.T) { // not beside other tests: a cluster takes a
 		t.Errorf("a key on another server took %s, as long as the call to the hung one", longest)
 	}
 	<-waits // granted by the replica that takes over
+}
+
+// A worker that starts while a part of a cluster is away, the one that says whether
+// the prefix is ours to use, serves the chats of the others. What that part says is
+// heeded when it is back.
+//
+// SPEC: T13 T14.
+func TestStartWhileAPartIsAway(t *testing.T) { // not beside other tests: a cluster takes all of the machine
+	cluster := redistest.StartCluster(t)
+	const layout = "botmesh:layout"
+	client := dialURL(t, cluster.URL())
+	if err := client.Set(t.Context(), layout, "another", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	gone := cluster.MasterOf(t, layout)
+	healthy := 0
+	for cluster.MasterOf(t, turnKey(strconv.Itoa(healthy))) == gone {
+		healthy++
+	}
+	part := []*redistest.Server{gone, cluster.ReplicaOf(t, gone)} // no other takes over
+	for _, s := range part {
+		s.Stop()
+	}
+	c := join(t, rediscoord.Config{Client: dialURL(t, cluster.URL()), Lease: lease})
+	release(t, take(t, c, coord.Request{Key: strconv.Itoa(healthy)}))
+	for _, s := range part {
+		s.Continue()
+	}
+	eventually(t, "the other layout is found", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), lease)
+		defer cancel()
+		turn, err := c.Take(ctx, coord.Request{Key: strconv.Itoa(healthy)})
+		if err == nil {
+			release(t, turn)
+		}
+		return err != nil && strings.Contains(err.Error(), `layout "another"`)
+	})
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -29,7 +29,7 @@ func (c *Coordinator) keep() {
 		if c.ended.Err() != nil {
 			return
 		}
-		if c.knock(err != nil); err != nil || c.calls.troubled() {
+		if err != nil || c.troubled() {
 			pause = c.cfg.Lease / 12
 		}
 		if failing != (err != nil) {
@@ -54,17 +54,33 @@ func (c *Coordinator) beat() error {
 	heart := make(chan error, 1)
 	go func() { heart <- c.heartbeat() }()
 	failed := c.renewTurns()
-	if err := <-heart; err != nil {
+	err := <-heart
+	if err != nil {
 		reload(c.ended, c.cfg.Client)
-		return err
 	}
+	if err == nil || c.partly() {
+		c.begin()
+	}
+	return cmp.Or(err, failed)
+}
+
+// begin lets work begin.
+func (c *Coordinator) begin() {
 	select {
 	case <-c.ready:
 	default:
 		close(c.ready)
 		c.checkEviction()
 	}
-	return failed
+}
+
+// partly reports whether the part of a cluster is away that holds the heartbeat or
+// the layout, and another answers: its chats are served meanwhile. Whether this
+// incarnation lives nobody can tell then, and whether the prefix is ours to use is
+// found out when the part is back.
+func (c *Coordinator) partly() bool {
+	return len(c.wires.all) > 1 && !c.heart.gone().IsZero() && c.heart.shut() == nil &&
+		slices.ContainsFunc(c.wires.all, func(w *wire) bool { return w.reach.answers() })
 }
 
 // renewTurns renews every turn that is held.
@@ -73,7 +89,7 @@ func (c *Coordinator) renewTurns() (failed error) {
 	calls := map[*turn]*call{}
 	for _, t := range c.held() {
 		calls[t] = t.renewal()
-		c.calls.start(calls[t])
+		c.wires.start(calls[t])
 	}
 	for t, call := range calls {
 		r, err := call.wait(c.ended)
@@ -112,45 +128,50 @@ const echo = "echo"
 // before its replica died, and so ends after the heartbeat: whoever is granted
 // the turn of a dead replica finds it dead.
 func (c *Coordinator) heartbeat() error {
-	ctx, cancel := context.WithTimeout(c.ended, c.calls.timeout)
+	ctx, cancel := context.WithTimeout(c.ended, c.wires.timeout)
 	defer cancel()
 	p := c.cfg.Client.Pipeline()
 	p.Publish(ctx, c.names.wake(c.incarnation), echo)
 	p.Set(ctx, c.names.alive(c.incarnation), "1", c.cfg.Lease/2)
 	p.SetNX(ctx, c.names.layout(), layout, 0)
 	found := p.Get(ctx, c.names.layout())
-	if _, err := p.Exec(ctx); err != nil {
+	sent := time.Now()
+	_, err := p.Exec(ctx)
+	c.heart.note(sent, err)
+	if found.Err() == nil { // whatever became of the rest: it may be on other servers
+		c.judge(found.Val())
+	}
+	if err != nil {
 		return fmt.Errorf("rediscoord: heartbeat: %w", err)
 	}
+	return nil
+}
+
+// judge says whether the prefix is ours to use, by the layout that it is used with.
+func (c *Coordinator) judge(found string) {
 	var refused error
-	if found.Val() != layout {
+	if found != layout {
 		refused = fmt.Errorf("rediscoord: prefix %q is used with layout %q, this build has %q: choose another prefix or upgrade all replicas: %w",
-			c.cfg.Prefix, found.Val(), layout, botmesh.ErrCoordinationUnavailable)
+			c.cfg.Prefix, found, layout, botmesh.ErrCoordinationUnavailable)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused = refused
-	return nil
 }
 
 // checkEviction warns of a Redis that may drop leases and tickets under memory
 // pressure. It does not matter if the server does not say.
 func (c *Coordinator) checkEviction() {
-	ctx, cancel := context.WithTimeout(c.ended, c.calls.timeout)
+	ctx, cancel := context.WithTimeout(c.ended, c.wires.timeout)
 	defer cancel()
 	nodes, err := c.nodes(ctx)
 	if err != nil {
 		return
 	}
 	for _, node := range nodes {
-		info, err := node.Info(ctx, "memory").Result()
+		said, err := inform(ctx, node, "memory")
 		if err != nil {
 			continue
-		}
-		said := map[string]string{}
-		for line := range strings.SplitSeq(info, "\r\n") {
-			name, value, _ := strings.Cut(line, ":")
-			said[name] = value
 		}
 		if policy := said["maxmemory_policy"]; said["maxmemory"] != "0" && policy != "noeviction" {
 			c.cfg.Logger.Warn("redis may evict leases: set maxmemory-policy noeviction", "policy", policy)

@@ -22,14 +22,14 @@ func (c *Coordinator) TryLead(ctx context.Context, name string) (coord.Leadershi
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if c.coolsFor(name) > 0 {
+	if c.cool.Left(name) > 0 {
 		return nil, fmt.Errorf("rediscoord: leading %s: it cools off here: %w", name, coord.ErrHeld)
 	}
 	t, err := c.admit(coord.KindLead, coord.Request{Key: name})
 	if err != nil {
 		return nil, err
 	}
-	defer c.takes.Done()
+	defer c.busy.Done()
 	t.try = true
 	turn, err := c.tryOnce(ctx, t)
 	if err != nil {
@@ -45,16 +45,14 @@ func (c *Coordinator) tryOnce(ctx context.Context, t *ticket) (*turn, error) {
 		return nil, err
 	}
 	sent := lease.Now()
-	t.asked = true
-	answer, err := c.ask(ctx, t)
+	said, err := c.ask(ctx, t)
 	switch {
-	case answer.granted:
-		return c.hold(t, answer.grant, sent), nil
+	case said.granted:
+		return c.hold(t, said.grant, sent), nil
 	case err == nil:
 		t.asked = false // it is not in line
 		return nil, fmt.Errorf("rediscoord: leading %s: %w", t.key, coord.ErrHeld)
 	}
-	t.doubt = errors.Is(err, botmesh.ErrUnknown)
 	return nil, fmt.Errorf("rediscoord: leading %s: %w: %w", t.key, err, botmesh.ErrCoordinationUnavailable)
 }
 
@@ -62,7 +60,7 @@ func (c *Coordinator) tryOnce(ctx context.Context, t *ticket) (*turn, error) {
 // prefix is ours to use.
 func (c *Coordinator) reachable(ctx context.Context, key string) error {
 	late := fmt.Errorf("rediscoord: %s: Redis does not answer: %w", key, botmesh.ErrCoordinationUnavailable)
-	ctx, cancel := context.WithTimeoutCause(ctx, c.calls.timeout, late)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.wires.timeout, late)
 	defer cancel()
 	if err := c.awaitReady(ctx, func() {}); err != nil {
 		return err
@@ -78,39 +76,14 @@ func (c *Coordinator) Campaign(ctx context.Context, name string) (coord.Leadersh
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	cool := time.NewTimer(c.coolsFor(name))
-	defer cool.Stop()
-	select {
-	case <-cool.C:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-c.closing.Done():
+	if err := c.cool.Wait(ctx, name, c.closing.Done()); err != nil {
+		return nil, err
 	}
-	turn, err := c.take(ctx, coord.KindLead, coord.Request{Key: name})
+	turn, err := c.queue(ctx, coord.KindLead, coord.Request{Key: name})
 	if err != nil {
 		return nil, err
 	}
 	return &leadership{turn}, nil
-}
-
-// coolsFor is how long a name is not to be led here.
-func (c *Coordinator) coolsFor(name string) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Until(c.cool[name])
-}
-
-// coolOff lets a name be led by others for a while, and forgets those whose time
-// is over.
-func (c *Coordinator) coolOff(name string, d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.cool[name] = time.Now().Add(d)
-	for name, until := range c.cool {
-		if time.Until(until) <= 0 {
-			delete(c.cool, name)
-		}
-	}
 }
 
 // leadership implements [coord.Leadership] by the turn at a name.
@@ -127,7 +100,7 @@ func (l *leadership) Confirm(ctx context.Context) error {
 		return err
 	}
 	sent := lease.Now()
-	r, err := t.coordinator.calls.do(ctx, t.renewal())
+	r, err := t.coordinator.wires.do(ctx, t.renewal())
 	if err == nil {
 		err = t.renewed(r, sent)
 	} else {
@@ -140,6 +113,6 @@ func (l *leadership) Confirm(ctx context.Context) error {
 }
 
 func (l *leadership) StepDown(ctx context.Context, coolOff time.Duration) error {
-	l.turn.coordinator.coolOff(l.turn.key, coolOff)
+	l.turn.coordinator.cool.Add(l.turn.key, coolOff)
 	return l.turn.Release(ctx, 0)
 }

@@ -25,19 +25,22 @@ type repair struct {
 
 // mender holds the repairs that are to be made.
 type mender struct {
-	wake chan struct{} // there is a new one
-	mu   sync.Mutex
-	list []repair
+	wake   chan struct{} // there is a new one
+	mu     sync.Mutex
+	list   []repair
+	closed bool
 }
 
-// add asks for a repair after a delay.
+// add asks for a repair after a delay. After drain it does nothing.
 func (m *mender) add(r repair, after time.Duration) {
 	if r.tries == 0 {
 		r.asked = lease.Now()
 	}
 	r.due = time.Now().Add(after)
 	m.mu.Lock()
-	m.list = append(m.list, r)
+	if !m.closed {
+		m.list = append(m.list, r)
+	}
 	m.mu.Unlock()
 	select {
 	case m.wake <- struct{}{}:
@@ -72,13 +75,21 @@ func (m *mender) next() time.Duration {
 	return max(next, 0)
 }
 
-// drain removes everything, due or not.
+// drain removes everything, due or not, for good.
 func (m *mender) drain() []repair {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := m.list
-	m.list = nil
+	m.list, m.closed = nil, true
 	return all
+}
+
+// repairCall is the call that makes a repair.
+func (c *Coordinator) repairCall(r repair) *call {
+	if r.lock {
+		return c.lockCall(r.key, r.ticket, "release", 0)
+	}
+	return c.lineCall(releaseScript, r.key, r.ticket, r.passed, flag(r.used), r.fence)
 }
 
 // repair makes the repairs that are due, each until it is done or Redis has let
@@ -90,8 +101,8 @@ func (c *Coordinator) repair() {
 		due := c.mend.take()
 		calls := make([]*call, len(due))
 		for i, r := range due {
-			calls[i] = c.release(r)
-			c.calls.start(calls[i])
+			calls[i] = c.repairCall(r)
+			c.wires.start(calls[i])
 		}
 		for i, r := range due {
 			if _, err := calls[i].wait(context.Background()); err != nil && r.asked.Elapsed() < 2*c.cfg.Lease {

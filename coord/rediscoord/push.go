@@ -103,7 +103,7 @@ func (c *Coordinator) listen() {
 func (c *Coordinator) receive(sub *redis.PubSub) bool {
 	ctx, cancel := context.WithCancel(c.ended)
 	var watch sync.WaitGroup
-	watch.Go(func() { c.doubt(ctx, sub) })
+	watch.Go(func() { c.suspect(ctx, sub) })
 	defer watch.Wait()
 	defer cancel()
 	connected := false
@@ -128,10 +128,10 @@ func (c *Coordinator) receive(sub *redis.PubSub) bool {
 	}
 }
 
-// doubt ends a subscription that does not hear what this replica says itself with
+// suspect ends a subscription that does not hear what this replica says itself with
 // each heartbeat: its connection is dead without a word, or leads to a server
 // that was the master once.
-func (c *Coordinator) doubt(ctx context.Context, sub *redis.PubSub) {
+func (c *Coordinator) suspect(ctx context.Context, sub *redis.PubSub) {
 	tick := time.NewTicker(c.cfg.Lease / 3)
 	defer tick.Stop()
 	for {
@@ -168,11 +168,11 @@ func (c *Coordinator) deliver(message string) {
 		case t == nil:
 			c.mend.add(repair{key: f[6], ticket: id}, 0)
 		default:
-			t.tell(parseGrant(t, f))
+			t.hear(answer{granted: true, grant: parseGrant(t, f)})
 		}
 	case "passed":
 		if passed, _, ok := strings.Cut(rest, " "); ok && t != nil {
-			t.tell(&coord.PassedError{Key: t.key, Passed: number(passed)})
+			t.hear(answer{passed: &coord.PassedError{Key: t.key, Passed: number(passed)}})
 		}
 	}
 }
@@ -187,15 +187,6 @@ func parseGrant(t *ticket, f []string) grant {
 		g.previous.Incarnation = f[5]
 	}
 	return g
-}
-
-// tell hands what was pushed to the ticket's Take, if it does not have to look
-// itself anyway.
-func (t *ticket) tell(pushed any) {
-	select {
-	case t.wake <- pushed:
-	default:
-	}
 }
 
 func number(s string) uint64 {

@@ -1,6 +1,7 @@
 package rediscoord
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,7 @@ func TestReach(t *testing.T) {
 				r, got := reach{after: 5 * time.Second}, ""
 				for _, c := range calls {
 					if c != ' ' {
-						r.note(time.Now(), c == 'a')
+						r.note(time.Now(), map[rune]error{'f': errors.New("no answer")}[c])
 					}
 					got += map[bool]string{true: ".", false: "!"}[r.gone().IsZero()]
 					time.Sleep(time.Second) // virtual

@@ -5,6 +5,9 @@ import (
 	_ "embed" // the scripts
 	"encoding/hex"
 	"fmt"
+	"slices"
+
+	"github.com/botmesh-go/botmesh"
 )
 
 //go:embed lua/line.lua
@@ -63,12 +66,13 @@ func (r reply) text(i int) string {
 	return ""
 }
 
-// status is the first number of a reply, which says what kind it is.
-func (r reply) status() (int, error) {
+// status is the first number of a reply, which says what kind it is: one of those
+// that the script gives. Any other says nothing of what was done.
+func (r reply) status(known ...int) (int, error) {
 	if len(r) > 0 {
-		if n, ok := r[0].(int64); ok {
+		if n, ok := r[0].(int64); ok && slices.Contains(known, int(n)) {
 			return int(n), nil
 		}
 	}
-	return 0, fmt.Errorf("rediscoord: a script gave %v", []any(r))
+	return 0, fmt.Errorf("rediscoord: a script gave %v: %w", []any(r), botmesh.ErrUnknown)
 }

@@ -75,7 +75,7 @@ func told(line string) int { return highest(`(?:^|   )(\d+) \w`, line) }
 func TestRenewLate(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client(t)
-	calls := newCallers(Config{Client: client, Lease: time.Minute})
+	calls := newWires(Config{Client: client, Lease: time.Minute})
 	past := strconv.FormatInt(time.Now().Add(-time.Millisecond).UnixMilli(), 10)
 	future := strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10)
 	for name, test := range map[string]struct {

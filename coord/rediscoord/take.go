@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -21,10 +22,27 @@ type ticket struct {
 	key   string
 	place uint64
 	floor uint64
-	try   bool     // it does not wait
-	wake  chan any // a grant or a *coord.PassedError, pushed
-	asked bool     // Redis may know it
-	doubt bool     // a call had no answer, and may yet put the ticket in line
+	try   bool        // it does not wait
+	heard chan answer // pushed
+	asked bool        // Redis may know it
+	doubt bool        // a call had no answer, and may yet put the ticket in line
+}
+
+// hear hands what was pushed to the ticket's Take, if it does not have to look
+// itself anyway.
+func (t *ticket) hear(pushed answer) {
+	select {
+	case t.heard <- pushed:
+	default:
+	}
+}
+
+// unhear drops what was pushed.
+func (t *ticket) unhear() {
+	select {
+	case <-t.heard:
+	default:
+	}
 }
 
 // grant is what Redis says of a turn when it grants it.
@@ -48,20 +66,20 @@ func (c *Coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, er
 		cancel(fmt.Errorf("rediscoord: taking %s: no turn within %s: %w", r.Key, c.cfg.TurnWait, botmesh.ErrCoordinationUnavailable))
 	})
 	defer late.Stop()
-	turn, err := c.take(ctx, coord.KindTurn, r)
+	turn, err := c.queue(ctx, coord.KindTurn, r)
 	if err != nil {
 		return nil, err
 	}
 	return turn, nil
 }
 
-// take puts a ticket in the line of a key and waits for its turn.
-func (c *Coordinator) take(ctx context.Context, kind coord.Kind, r coord.Request) (*turn, error) {
+// queue puts a ticket in the line of a key and waits for its turn.
+func (c *Coordinator) queue(ctx context.Context, kind coord.Kind, r coord.Request) (*turn, error) {
 	t, err := c.admit(kind, r)
 	if err != nil {
 		return nil, err
 	}
-	defer c.takes.Done()
+	defer c.busy.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.closing, func() { cancel(closedError(r.Key)) })()
@@ -88,67 +106,60 @@ func (c *Coordinator) admit(kind coord.Kind, r coord.Request) (*ticket, error) {
 		return nil, closedError(r.Key)
 	}
 	t := &ticket{
-		id: c.newTicket(), at: c.names.key(kind, r.Key), key: r.Key, place: r.Place, floor: r.Floor, wake: make(chan any, 1),
+		id: c.newTicket(), at: c.names.key(kind, r.Key), key: r.Key, place: r.Place, floor: r.Floor, heard: make(chan answer, 1),
 	}
 	c.tickets[t.id] = t
-	c.takes.Add(1)
+	c.busy.Add(1)
 	return t, nil
 }
 
 // stand puts the ticket in line and keeps it there until its turn comes.
 func (c *Coordinator) stand(ctx context.Context, t *ticket, waiting func()) (*turn, error) {
-	told := func() {
+	told := sync.OnceFunc(func() {
 		if waiting != nil {
 			waiting()
-			waiting = nil
 		}
-	}
+	})
 	if err := c.awaitReady(ctx, told); err != nil {
 		return nil, err
 	}
-	var seen lease.Instant // before the last call that Redis answered
-	var failed error       // what became of the last call, if it failed
+	var failed error // what became of the call before, if it failed
 	for pause := minPoll; ; {
 		if err := c.refusal(); err != nil {
 			return nil, err
 		}
-		select {
-		case <-t.wake: // older than what the call will say
-		default:
-		}
+		t.unhear() // what is older than what the call will say
 		sent, changed := lease.Now(), c.push.watch()
-		t.asked = true
-		answer, err := c.ask(ctx, t)
-		switch {
-		case answer.granted:
-			return c.hold(t, answer.grant, sent), nil
-		case answer.passed != nil:
-			return nil, answer.passed
-		case err == nil:
-			seen = sent
-		case errors.Is(err, botmesh.ErrUnknown):
-			t.doubt = true
+		said, err := c.ask(ctx, t)
+		if said.final() {
+			return c.take(t, said, sent)
 		}
 		told()
 		look := pause
 		if err == nil && c.push.live() {
-			look, pause = c.nextLook(answer), minPoll
+			look, pause = c.nextLook(said), minPoll
 		} else {
 			pause = min(2*pause, c.cfg.MaxPoll)
 		}
-		switch pushed := await(ctx, t, changed, look).(type) {
-		case grant:
-			if err == nil && seen.Elapsed() < c.cfg.Lease/2 {
-				return c.hold(t, pushed, seen), nil
-			} // else too little is left of it, or a server that is the master no more said it: the next call tells
-		case *coord.PassedError:
-			return nil, pushed
+		pushed := await(ctx, t, changed, look)
+		// A grant is left to the next call if too little is left of it, or if a server
+		// may have said it that is the master no more.
+		if pushed.passed != nil || pushed.granted && err == nil && sent.Elapsed() < c.cfg.Lease/2 {
+			return c.take(t, pushed, sent)
 		}
 		if ctx.Err() != nil {
 			return nil, ended(ctx, failed)
 		}
 		failed = err
 	}
+}
+
+// take ends a wait: with the turn, whose lease counts from a moment, or without.
+func (c *Coordinator) take(t *ticket, a answer, from lease.Instant) (*turn, error) {
+	if a.passed != nil {
+		return nil, a.passed
+	}
+	return c.hold(t, a.grant, from), nil
 }
 
 // awaitReady waits for the first heartbeat: it is there before the first lease is.
@@ -173,19 +184,19 @@ func (c *Coordinator) nextLook(a answer) time.Duration {
 	return min(a.holder+time.Millisecond, c.cfg.Lease/3)
 }
 
-// await returns what was pushed to a ticket, or nil when it is time for the next
+// await returns what was pushed to a ticket, or nothing when it is time for the next
 // look, when pushes may have been missed, or when ctx ended.
-func await(ctx context.Context, t *ticket, changed <-chan struct{}, look time.Duration) any {
+func await(ctx context.Context, t *ticket, changed <-chan struct{}, look time.Duration) answer {
 	timer := time.NewTimer(look)
 	defer timer.Stop()
 	select {
-	case pushed := <-t.wake:
+	case pushed := <-t.heard:
 		return pushed
 	case <-timer.C:
 	case <-changed:
 	case <-ctx.Done():
 	}
-	return nil
+	return answer{}
 }
 
 // ended says why a wait ended, and how Redis failed before if it did.
@@ -197,7 +208,7 @@ func ended(ctx context.Context, failed error) error {
 	return err
 }
 
-// answer is what a take says.
+// answer is what Redis says to a ticket, asked or by a push.
 type answer struct {
 	granted bool
 	grant   grant
@@ -205,13 +216,18 @@ type answer struct {
 	holder  time.Duration // how long the holder's lease still lasts
 }
 
+// final reports whether the ticket has nothing to wait for any more.
+func (a answer) final() bool { return a.granted || a.passed != nil }
+
 // ask puts the ticket in line or keeps it there. It may be repeated.
 func (c *Coordinator) ask(ctx context.Context, t *ticket) (answer, error) {
-	r, err := c.calls.do(ctx, c.call(takeScript, t.at, t.id, c.cfg.Lease.Milliseconds(), t.place, t.floor, flag(t.try)))
-	if err != nil {
-		return answer{}, err
+	t.asked = true
+	r, err := c.wires.do(ctx, c.lineCall(takeScript, t.at, t.id, c.cfg.Lease.Milliseconds(), t.place, t.floor, flag(t.try)))
+	status := 0
+	if err == nil {
+		status, err = r.status(1, 2, 3)
 	}
-	status, err := r.status()
+	t.doubt = t.doubt || errors.Is(err, botmesh.ErrUnknown)
 	switch status {
 	case 1:
 		return answer{granted: true, grant: grant{
@@ -238,7 +254,7 @@ func (c *Coordinator) withdraw(t *ticket, why error) {
 	if errors.As(why, &passed) && !t.doubt || !t.asked || crashed {
 		return // Redis has dropped it or never saw it, or this process plays dead
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.calls.timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), c.wires.timeout)
 	defer cancel()
 	c.giveBack(ctx, repair{key: t.at, ticket: t.id}, t.doubt)
 }
@@ -246,8 +262,11 @@ func (c *Coordinator) withdraw(t *ticket, why error) {
 // giveBack releases a turn or withdraws a ticket. What gets no answer, and what an
 // earlier call without an answer may yet put back in line, is repaired later. The
 // status is that of the script.
-func (c *Coordinator) giveBack(ctx context.Context, r repair, doubt bool) (int, error) {
-	reply, err := c.calls.do(ctx, c.release(r))
+func (c *Coordinator) giveBack(ctx context.Context, r repair, doubt bool) (status int, err error) {
+	reply, err := c.wires.do(ctx, c.repairCall(r))
+	if err == nil {
+		status, err = reply.status(1, 2, 3)
+	}
 	if err != nil {
 		c.mend.add(r, minPoll)
 		return 0, err
@@ -255,15 +274,7 @@ func (c *Coordinator) giveBack(ctx context.Context, r repair, doubt bool) (int, 
 	if doubt {
 		c.mend.add(repair{key: r.key, ticket: r.ticket}, c.cfg.Lease/6)
 	}
-	return reply.status()
-}
-
-// release is the call that makes a repair.
-func (c *Coordinator) release(r repair) *call {
-	if r.lock {
-		return c.lockCall(r.key, r.ticket, "release", 0)
-	}
-	return c.call(releaseScript, r.key, r.ticket, r.passed, flag(r.used), r.fence)
+	return status, nil
 }
 
 func flag(set bool) int {

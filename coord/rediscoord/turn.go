@@ -47,7 +47,10 @@ func (t *turn) Release(ctx context.Context, passed uint64) error {
 		return t.lease.Err()
 	}
 	c.drop(t.id) // not renewed from here on, whatever becomes of the call
-	status, err := c.giveBack(ctx, t.release(passed), t.doubt.Load())
+	if c.enter(t.key) == nil {
+		defer c.busy.Done()
+	} // else it is closing already, and repeats nothing
+	status, err := c.giveBack(ctx, t.givenUp(passed), t.doubt.Load())
 	switch {
 	case err != nil:
 		return fmt.Errorf("rediscoord: releasing %s: %w", t.key, err)
@@ -59,20 +62,20 @@ func (t *turn) Release(ctx context.Context, passed uint64) error {
 	return nil
 }
 
-// release is what gives the turn up.
-func (t *turn) release(passed uint64) repair {
+// givenUp is the repair that gives the turn up.
+func (t *turn) givenUp(passed uint64) repair {
 	return repair{key: t.at, ticket: t.id, passed: passed, fence: t.fence, used: true}
 }
 
 // renewal is the call that lets the turn last another lease.
 func (t *turn) renewal() *call {
 	c := t.coordinator
-	return c.call(renewScript, t.at, t.id, c.cfg.Lease.Milliseconds(), t.fence)
+	return c.lineCall(renewScript, t.at, t.id, c.cfg.Lease.Milliseconds(), t.fence)
 }
 
 // renewed takes in what a renewal said, which was sent at from.
 func (t *turn) renewed(r reply, from lease.Instant) error {
-	status, err := r.status()
+	status, err := r.status(0, 1)
 	switch {
 	case err != nil:
 		t.unanswered(err)

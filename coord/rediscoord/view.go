@@ -20,11 +20,11 @@ const scanCount = 1000
 // Inspect implements [coord.Viewer]. Since is by this process's clock.
 func (c *Coordinator) Inspect(ctx context.Context, kind coord.Kind, key string) (coord.View, error) {
 	view, found, err := c.look(kind, key).wait(ctx)
-	if err == nil && !found {
-		err = botmesh.ErrNotFound
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return coord.View{}, fmt.Errorf("rediscoord: %s %s: %w", kind, key, err)
+	case !found:
+		return coord.View{}, fmt.Errorf("rediscoord: %s %s: %w", kind, key, botmesh.ErrNotFound)
 	}
 	return view, nil
 }
@@ -96,8 +96,8 @@ type look struct {
 
 // look asks for a view.
 func (c *Coordinator) look(kind coord.Kind, key string) look {
-	l := look{kind, key, c.call(viewScript, c.names.key(kind, key), "")}
-	c.calls.start(l.call)
+	l := look{kind, key, c.lineCall(viewScript, c.names.key(kind, key), "")}
+	c.wires.start(l.call)
 	return l
 }
 
@@ -107,14 +107,16 @@ func (l look) wait(ctx context.Context) (view coord.View, found bool, err error)
 	if err != nil {
 		return view, false, err
 	}
-	status, err := r.status()
+	status, err := r.status(0, 1)
 	if err != nil || status == 0 {
 		return view, false, err
 	}
 	view = coord.View{
 		Kind: l.kind, Key: l.key, Fence: r.number(1), Holder: owner(r.text(2)),
 		Previous: coord.Previous{Incarnation: r.text(5), Released: r.number(6) == 1, Passed: r.number(7)},
-		Deaths:   int(r.number(8)),
+	}
+	if l.kind != coord.KindLock { // which no process has to live for
+		view.Deaths = int(r.number(8))
 	}
 	if view.Holder != "" {
 		view.Left = time.Duration(r.number(3)) * time.Millisecond

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,6 +102,17 @@ func (c *Cluster) MasterOf(t testing.TB, key string) *Server {
 	node, err := client.MasterForKey(t.Context(), key)
 	must(t, err)
 	return byAddr(c.Servers, node.Options().Addr)
+}
+
+// ReplicaOf is the server that takes over from one of the masters that the cluster
+// began with.
+func (c *Cluster) ReplicaOf(t testing.TB, master *Server) *Server {
+	t.Helper()
+	i := slices.Index(c.Servers[:3], master)
+	if i < 0 {
+		t.Fatalf("%s was no master in the beginning", master.Addr())
+	}
+	return c.Servers[3+i]
 }
 
 func must(t testing.TB, err error) {

@@ -36,6 +36,11 @@ func (w *Worker) Ready(ctx context.Context) error {
 	if w.dispatcher() == nil {
 		return errors.Join(errors.New("not serving yet"), w.conn.Healthy())
 	}
+	if r := w.reacher(); r != nil { // also where chats are served without coordination: it is not away, the settings are wrong
+		if err := r.Denied(); err != nil {
+			return errors.Join(w.conn.Healthy(), err)
+		}
+	}
 	return errors.Join(w.conn.Healthy(), w.cfg.Coordination.Ping(ctx))
 }
 

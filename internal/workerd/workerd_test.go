@@ -254,6 +254,32 @@ func TestWorkersThatAreToldToGoOnWithoutRedis(t *testing.T) {
 	}
 }
 
+// A worker that goes on without Redis is not ready if Redis is there and does not let
+// it in: then the settings are wrong.
+//
+// SPEC: T14 W3
+func TestReadyNeedsARightPassword(t *testing.T) {
+	t.Parallel()
+	redis := redistest.Start(t)
+	w := newWorker(t, settings(t, "BOTMESH_NATS_URL="+natstest.Start(t), "BOTMESH_REDIS_URL="+redis.URL(), "BOTMESH_REDIS_DOWN=optimistic"))
+	run(t, w.Run)
+	natstest.Until(t, "it is ready", func() bool { return w.Ready(t.Context()) == nil })
+	look := redis.Client(t)
+	for _, args := range [][]any{{"config", "set", "requirepass", "another"}, {"client", "kill", "skipme", "yes"}} {
+		if err := look.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	natstest.Until(t, "it says why it is not ready", func() bool {
+		err := w.Ready(t.Context())
+		return err != nil && strings.Contains(err.Error(), "NOAUTH")
+	})
+	if err := look.Do(t.Context(), "config", "set", "requirepass", "").Err(); err != nil {
+		t.Fatal(err)
+	}
+	natstest.Until(t, "it is ready again", func() bool { return w.Ready(t.Context()) == nil })
+}
+
 func TestNewMarksWrongSettings(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t, "--requirepass", "right")

@@ -68,7 +68,7 @@ func TestCallOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer client.Close()
 			for _, calls := range []int{1, 3} { // alone, and in a pipeline
-				c := newCallers(Config{Client: client, Lease: time.Minute})
+				c := newWires(Config{Client: client, Lease: time.Minute})
 				batch := make([]*call, calls)
 				for i := range batch {
 					batch[i] = &call{script: script, key: name, done: make(chan struct{})}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,57 +16,52 @@ import (
 // maxBatch is the most script calls that go to Redis in one pipeline.
 const maxBatch = 256
 
-// clusterLanes is how many callers share a cluster.
-const clusterLanes = 64
+// clusterWires is how many wires share a cluster.
+const clusterWires = 64
 
-// callers run scripts on all servers. On a cluster each has a range of slots, so
+// wires run scripts on all servers. On a cluster each has a range of slots, so
 // that a server that hangs holds up few calls but its own.
-type callers struct {
-	lanes   []*caller
+type wires struct {
+	all     []*wire
 	timeout time.Duration // of one exchange
 }
 
-func newCallers(cfg Config) *callers {
+func newWires(cfg Config) *wires {
 	n := 1
 	if _, ok := cfg.Client.(*redis.ClusterClient); ok {
-		n = clusterLanes
+		n = clusterWires
 	}
-	c := &callers{timeout: callTimeout(cfg.Lease)}
+	w := &wires{timeout: callTimeout(cfg.Lease)}
 	for range n {
-		l := &caller{client: cfg.Client, timeout: c.timeout, replicas: cfg.WaitReplicas}
-		l.reach.after = cfg.Lease / 3
-		c.lanes = append(c.lanes, l)
+		w.all = append(w.all, &wire{
+			client: cfg.Client, timeout: w.timeout, replicas: cfg.WaitReplicas, reach: reach{after: cfg.Lease / 3},
+		})
 	}
-	return c
+	return w
 }
 
-// of is the caller for a name in Redis.
-func (c *callers) of(name string) *caller {
-	if len(c.lanes) == 1 {
-		return c.lanes[0]
+// of is the wire for a name in Redis.
+func (w *wires) of(name string) *wire {
+	if len(w.all) == 1 {
+		return w.all[0]
 	}
-	return c.lanes[slot(name)*len(c.lanes)/16384]
-}
-
-// troubled reports whether a part of Redis may be away.
-func (c *callers) troubled() bool {
-	return slices.ContainsFunc(c.lanes, func(l *caller) bool { return l.reach.troubled() })
+	return w.all[slot(name)*len(w.all)/16384]
 }
 
 // start sends a call, whatever becomes of who made it.
-func (c *callers) start(call *call) { c.of(call.key).start(call) }
+func (w *wires) start(call *call) { w.of(call.key).start(call) }
 
 // do sends a call and returns its reply, as wait does. It does not look at ctx
 // while it talks to Redis itself, for as long as the timeout.
-func (c *callers) do(ctx context.Context, call *call) (reply, error) {
-	return c.of(call.key).do(ctx, call)
+func (w *wires) do(ctx context.Context, call *call) (reply, error) {
+	return w.of(call.key).do(ctx, call)
 }
 
-// caller runs scripts, one exchange with Redis at a time. Calls that come while
-// one is on its way go together in the next, in the order they came: with many
-// turns at once that costs a third of what each alone would. A lone call is sent
-// from where it is made.
-type caller struct {
+// wire runs scripts, one exchange with Redis at a time. Calls that come while one
+// is on its way go together in the next, in the order they came: with many turns
+// at once that costs a third of what each alone would. A lone call is sent from
+// where it is made.
+type wire struct {
 	client   redis.UniversalClient
 	timeout  time.Duration // of one exchange
 	replicas int           // that are waited for
@@ -88,60 +82,60 @@ type call struct {
 	err    error
 }
 
-func (c *caller) start(call *call) {
-	if c.enqueue(call) {
-		go c.run()
+func (w *wire) start(call *call) {
+	if w.enqueue(call) {
+		go w.run()
 	}
 }
 
-func (c *caller) do(ctx context.Context, call *call) (reply, error) {
-	if !c.enqueue(call) {
+func (w *wire) do(ctx context.Context, call *call) (reply, error) {
+	if !w.enqueue(call) {
 		return call.wait(ctx)
 	}
-	c.send(c.next())
-	if c.more() {
-		go c.run()
+	w.send(w.next())
+	if w.more() {
+		go w.run()
 	}
 	return call.reply, call.err
 }
 
-// enqueue reports whether the caller has to see to the queue itself.
-func (c *caller) enqueue(call *call) bool {
+// enqueue reports whether who calls has to see to the queue itself.
+func (w *wire) enqueue(call *call) bool {
 	call.done = make(chan struct{})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.queue = append(c.queue, call)
-	first := !c.busy
-	c.busy = true
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(w.queue, call)
+	first := !w.busy
+	w.busy = true
 	return first
 }
 
 // next takes the next batch off the queue.
-func (c *caller) next() []*call {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := min(len(c.queue), maxBatch)
-	batch := c.queue[:n:n]
-	c.queue = c.queue[n:]
+func (w *wire) next() []*call {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := min(len(w.queue), maxBatch)
+	batch := w.queue[:n:n]
+	w.queue = w.queue[n:]
 	return batch
 }
 
 // more reports whether there is another batch. If not, nobody sees to the queue
 // from here on.
-func (c *caller) more() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.queue) == 0 {
-		c.busy, c.queue = false, nil
+func (w *wire) more() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		w.busy, w.queue = false, nil
 	}
-	return c.busy
+	return w.busy
 }
 
 // run sends batches until none is left.
-func (c *caller) run() {
+func (w *wire) run() {
 	for {
-		c.send(c.next())
-		if !c.more() {
+		w.send(w.next())
+		if !w.more() {
 			return
 		}
 	}
@@ -161,26 +155,28 @@ func (c *call) wait(ctx context.Context) (reply, error) {
 
 // send runs a batch by the scripts' hashes, and those that Redis does not know
 // once more by their text: it is new, was restarted, or its scripts were flushed.
-func (c *caller) send(batch []*call) {
-	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
+func (w *wire) send(batch []*call) {
+	ctx, cancel := context.WithTimeout(context.Background(), w.timeout)
 	defer cancel()
-	sent, answered := time.Now(), false
-	c.exchange(ctx, batch, func(call *call) once { return call.run(ctx, "evalsha", call.script.hash) })
+	sent := time.Now()
+	w.exchange(ctx, batch, func(call *call) once { return call.run(ctx, "evalsha", call.script.hash) })
 	var unknown []*call
 	for _, call := range batch {
 		if redis.HasErrorPrefix(call.err, "NOSCRIPT") {
 			unknown = append(unknown, call)
 		}
 	}
-	c.exchange(ctx, unknown, func(call *call) once { return call.run(ctx, "eval", call.script.source) })
+	w.exchange(ctx, unknown, func(call *call) once { return call.run(ctx, "eval", call.script.source) })
+	failed := batch[0].err // of all; nil if one was answered
 	for _, call := range batch {
 		call.err = classify(call.err)
 		if call.err != nil {
-			reload(ctx, c.client)
+			reload(ctx, w.client)
+		} else {
+			failed = nil
 		}
-		answered = answered || call.err == nil
 	}
-	c.reach.note(sent, answered) // before whoever called knows
+	w.reach.note(sent, failed) // before whoever called knows
 	for _, call := range batch {
 		close(call.done)
 	}
@@ -210,24 +206,24 @@ func (c *call) run(ctx context.Context, verb, script string) once {
 }
 
 // exchange sends calls and reads their replies; one alone needs no pipeline.
-func (c *caller) exchange(ctx context.Context, batch []*call, run func(*call) once) {
+func (w *wire) exchange(ctx context.Context, batch []*call, run func(*call) once) {
 	if len(batch) == 0 {
 		return
 	}
-	if len(batch) == 1 && c.replicas == 0 {
+	if len(batch) == 1 && w.replicas == 0 {
 		cmd := run(batch[0])
-		c.client.Process(ctx, cmd) // the command has its error
+		w.client.Process(ctx, cmd) // the command has its error
 		batch[0].reply, batch[0].err = cmd.Slice()
 		return
 	}
-	p := c.client.Pipeline()
+	p := w.client.Pipeline()
 	cmds := make([]once, len(batch))
 	for i, call := range batch {
 		cmds[i] = run(call)
 		p.Process(ctx, cmds[i])
 	}
-	if c.replicas > 0 {
-		p.Do(ctx, "wait", c.replicas, (c.timeout / 3).Milliseconds()) // fewer is no fault: what was done is done
+	if w.replicas > 0 {
+		p.Do(ctx, "wait", w.replicas, (w.timeout / 3).Milliseconds()) // fewer is no fault: what was done is done
 	}
 	p.Exec(ctx) // each command has its own error
 	for i, call := range batch {
