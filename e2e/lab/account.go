@@ -41,14 +41,16 @@ func tell(to io.Writer, dir string, e check.Evidence, v check.Verdict) error {
 	if err != nil {
 		return err
 	}
+	chats := 0
 	for i, a := range accounts {
-		if i > toldChats {
-			fmt.Fprintf(to, "  and %d more chats\n", len(accounts)-i)
-			break
-		}
 		where := ""
 		if a.chat != "" {
+			if chats++; chats > toldChats {
+				fmt.Fprintf(to, "  and %d more chats\n", len(accounts)-i)
+				break
+			}
 			file := filepath.Join(dir, a.chat+".txt")
+			a.events = among(a.events, e.Events)
 			if err := os.WriteFile(file, []byte(a.story(start)), 0o644); err != nil {
 				return fmt.Errorf("lab: an account: %w", err)
 			}
@@ -98,6 +100,24 @@ func accountsOf(dir string, v check.Verdict) ([]account, error) {
 		return cmp.Or(cmp.Compare(min(len(a.chat), 1), min(len(b.chat), 1)), -cmp.Compare(known(a), known(b)), cmp.Compare(len(a.events), len(b.events)))
 	})
 	return all, err
+}
+
+// among are the events of a chat and, in its time, what befell processes and servers.
+func among(chat, all []history.Event) []history.Event {
+	if len(chat) == 0 {
+		return nil
+	}
+	from, to := chat[0].T, chat[len(chat)-1].T
+	for _, e := range all {
+		switch e.Kind {
+		case history.Fault, history.Point, history.Stall, history.Exited, history.Healed:
+			if from <= e.T && e.T <= to {
+				chat = append(chat, e)
+			}
+		}
+	}
+	slices.SortStableFunc(chat, func(a, b history.Event) int { return cmp.Compare(a.T, b.T) })
+	return chat
 }
 
 // story is what happened in a chat, a line each, an operation at its call.
@@ -171,6 +191,7 @@ func words(e history.Event) string {
 	add("free", e.Free)
 	add("duplicate", e.Duplicate)
 	add("for", e.Took)
+	add("effect", e.Effect)
 	add("error", e.Error)
 	return strings.Join(said, " ")
 }

@@ -27,7 +27,14 @@ func TestTheShortestAccountComesFirst(t *testing.T) {
 		n := log.Begin(history.Event{Kind: history.Ack, Chat: chat, Seq: 7})
 		log.End(n, history.Event{Kind: history.Ack, Chat: chat, Outcome: history.Done})
 	}
+	fault := history.Event{Kind: history.Fault, ID: "worker frozen", Target: "w1.1"}
+	log.Begin(fault)
 	log.Begin(history.Event{Kind: history.Call, Chat: "telegram.2", Part: "p"})
+	log.Begin(fault) // when all is over in the chats
+	none, err := history.ReadDir(historyDir(dir), func(chat string) bool { return chat == "" })
+	if err != nil {
+		t.Fatal(err)
+	}
 	v := check.Verdict{
 		Findings: []check.Finding{{ID: "I9", Violations: []check.Violation{{Chat: "telegram.1", Account: "long"}, {Chat: "telegram.2", Account: "short"}}}, {ID: "I7", Violations: []check.Violation{{Account: "stuck"}}}},
 		Vacuous:  []string{"nothing"},
@@ -36,7 +43,7 @@ func TestTheShortestAccountComesFirst(t *testing.T) {
 		v.Findings[0].Violations = append(v.Findings[0].Violations, check.Violation{Chat: "telegram.2", Account: fmt.Sprint("more ", i)})
 	}
 	var b strings.Builder
-	if err := tell(&b, dir, check.Evidence{}, v); err != nil {
+	if err := tell(&b, dir, check.Evidence{Events: none}, v); err != nil {
 		t.Fatal(err)
 	}
 	last := -1
@@ -48,6 +55,9 @@ func TestTheShortestAccountComesFirst(t *testing.T) {
 		last = at
 	}
 	story, err := os.ReadFile(filepath.Join(dir, "telegram.2.txt"))
+	if n := strings.Count(string(story), "fault worker frozen at=w1.1"); n != 1 {
+		t.Errorf("got %s, want the fault that befell the process meanwhile, once", story)
+	}
 	for _, want := range []string{"I9: short", "w1.1        ack seq=7 = done, ", "call part=p = NO ANSWER"} {
 		if err != nil || !strings.Contains(string(story), want) {
 			t.Errorf("got %s and error %v, want %q in it", story, err, want)
