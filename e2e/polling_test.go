@@ -191,6 +191,53 @@ func TestAPollerThatLostItsSessionStaysDown(t *testing.T) {
 	}
 }
 
+// Redis is emptied under the one who leads. It holds the session on, or another does who
+// came first: one of them in the end, and they do not take it from each other.
+//
+// FAULT: 25 https://github.com/FluuxIO/go-xmpp/issues/45
+// SPEC: L1 L3 T9 T14
+func TestAnEmptiedRedisLeavesOneWithTheSession(t *testing.T) {
+	t.Parallel()
+	s := polling(t, quick)
+	_, before := s.leader(20*time.Second, s.Ingress...)
+	s.offer(20)
+	if err := flushAll(s.within(10*time.Second), s.Redis.Addr); err != nil {
+		t.Fatal(err)
+	}
+	s.offer(5)
+	<-time.After(lease) // who led has renewed its lease by then, or knows that it lost it
+	s.eventually(30*time.Second, "one leads and the other stands by", func(ctx context.Context) error {
+		var roles []string
+		for _, r := range s.Ingress {
+			got, err := session(ctx, r)
+			if err != nil {
+				return err
+			}
+			if got.Role == "leader" && (!got.Open || got.Fence < before) {
+				return fmt.Errorf("%s leads with %+v, after fence %d", r.Name, got, before)
+			}
+			roles = append(roles, got.Role)
+		}
+		if slices.Sort(roles); !slices.Equal(roles, []string{"leader", "standby"}) {
+			return fmt.Errorf("they are %q", roles)
+		}
+		return nil
+	})
+	s.offer(5)
+	s.settled()
+	elected := 0
+	for _, r := range s.Ingress {
+		m, err := r.Metrics(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		elected += int(m.Sum("bot_leader_changes_total", `reason="elected"`))
+	}
+	if elected < 1 || elected > 3 {
+		t.Errorf("got %d elected, want one at first, and one or both once more at most", elected)
+	}
+}
+
 // NATS is away: nothing that is not stored is confirmed, and polling goes on when it
 // is back.
 //
