@@ -17,7 +17,6 @@ type bug struct {
 // missing are the rules of which nothing is built yet, or nothing that runs in the
 // simulation.
 var missing = []struct{ rule, why string }{
-	{"N9", "pause"},
 	{"N11", "the hint of a release"},
 	{"D8", "the append that is a claim"},
 	{"C8", "effects over 256 KiB in an object store"},
@@ -75,6 +74,15 @@ var lane = []bug{
 	{rule: "N8", why: "a checkpoint of a newer deploy is run all the same", file: chatGo,
 		old: "case l.d.cfg.Deploy != 0 && cp.Deploy > l.d.cfg.Deploy:", new: "case false:",
 		elsewhere: "./dispatcher TestAnOlderDeployRunsNothing", unseen: "all replicas here are of one build"},
+	{rule: "N9", why: "a paused chat is run", file: "dispatcher/pause.go",
+		old: "if p.StopsTurns() {", new: "if false {",
+		elsewhere: "./dispatcher TestAPausedChatWaitsThroughRestarts", unseen: noPause},
+	{rule: "N9", why: "a paused chat is told what waits", file: "outbox/pause.go",
+		old: "return o.cfg.Paused != nil && o.cfg.Paused(chat)", new: "return false",
+		elsewhere: "./dispatcher TestAPauseHoldsTriesAndSends", unseen: noPause},
+	{rule: "N9", why: "the timers of a paused chat go on", file: commitGo,
+		old: "if r.Resume != nil {", new: "if false {",
+		elsewhere: "./dispatcher TestAPauseFreezesTimers", unseen: noPause},
 	{rule: "N10", why: "the fence falls when Redis forgot it", file: holdGo,
 		old: "if c.cp.Fence > h.fence {", new: "if false {"},
 	{rule: "N10", why: "elapsed time is the monotonic clock's alone", file: "outbox/clock.go",
@@ -238,7 +246,7 @@ var delivery = []bug{
 	{rule: "D4", why: "the free mark changes when an entry is sent again", file: "outbox/chain.go",
 		old: "\t\tack, err := c.o.stream.Publish(", new: "\t\tif d.sent {\n\t\t\tagain := d.entry\n\t\t\tagain.Free = d.Free && c.o.now() == d.began\n\t\t\td.entry = again\n\t\t\td.data, _ = json.Marshal(again)\n\t\t}\n\t\tack, err := c.o.stream.Publish("},
 	{rule: "D4", why: "the next part is called before it is known what came of one", file: "outbox/deliver.go",
-		old: "if e.Free || e.Receipt == nil || e.Receipt.Result != botmesh.ResultDelivered || e.Calls < ahead || !d.c.mayCall() {", new: "if !d.c.mayCall() {"},
+		old: "if e.Free || e.Receipt == nil || e.Receipt.Result != botmesh.ResultDelivered || e.Calls < ahead || !d.c.mayCall() ||", new: "if !d.c.mayCall() ||"},
 	{rule: "D4", why: "a part that was refused is not written down first", file: "outbox/deliver.go",
 		old: "e.Receipt == nil || e.Receipt.Result != botmesh.ResultDelivered", new: "e.Receipt == nil",
 		elsewhere: "./outbox TestRefusedPartIsSettledFirst", unseen: "it takes a death at one moment, and a platform that changes its mind"},
@@ -279,6 +287,8 @@ var away = []bug{
 		old: "lease/60 + rand.N(lease/15)", new: "min(0, lease/60+rand.N(lease/15))",
 		elsewhere: "./dispatcher TestABlindLoserLeavesTheChat", unseen: noBlind},
 }
+
+const noPause = "no chat here is paused"
 
 const noBlind = "turns here are never taken blind"
 
