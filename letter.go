@@ -14,6 +14,9 @@ type Letter struct {
 	// At is the time of the commit.
 	At    time.Time `json:"at"`
 	Parts []Part    `json:"parts"`
+	// Reply says that the user did something to which this is the answer, unlike a
+	// reminder or what a backend wants said.
+	Reply bool `json:"reply,omitempty"`
 	// Trace is the trace context of the turn that wrote it.
 	Trace map[string]string `json:"trace,omitempty"`
 }

@@ -36,7 +36,7 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, more []botmesh.Recor
 		next.By = h.d.cfg.Coordinator.Incarnation()
 	}
 	if len(o.Sends) > 0 {
-		letter, err := h.letter(ctx, botmesh.LetterID(h.chat, r.Epoch, r.Seq), o.Sends)
+		letter, err := h.letter(ctx, r, botmesh.LetterID(h.chat, r.Epoch, r.Seq), o.Sends)
 		if err != nil {
 			return &failedError{err}
 		}
@@ -60,8 +60,8 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, more []botmesh.Recor
 	return h.confirm(ctx)
 }
 
-// letter makes the effects that hold one letter.
-func (h *hold) letter(ctx context.Context, id string, sends []botmesh.Send) (_ *checkpoint.Effects, err error) {
+// letter makes the effects that hold one letter, which r caused.
+func (h *hold) letter(ctx context.Context, r botmesh.Record, id string, sends []botmesh.Send) (_ *checkpoint.Effects, err error) {
 	defer func() {
 		if p := recover(); p != nil { // a provider's Split must not end the process
 			err = fmt.Errorf("cut the sends: %w", panicked(p))
@@ -72,6 +72,7 @@ func (h *hold) letter(ctx context.Context, id string, sends []botmesh.Send) (_ *
 	if err != nil {
 		return nil, err
 	}
+	letter.Reply = r.User != "" && r.Type != botmesh.TypeTimer && r.Type != botmesh.TypeCommand && r.Type != botmesh.TypeEvent
 	if n := size(letter); n > maxEffects {
 		return nil, fmt.Errorf("%w: the sends of one record are about %d bytes, want at most %d", botmesh.ErrTooLarge, n, maxEffects)
 	}

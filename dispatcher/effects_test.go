@@ -263,3 +263,35 @@ func TestARunAgainstWhatWasKeptSeesTheSameUser(t *testing.T) {
 		}
 	})
 }
+
+// The outbox is told what answers a user, and what a bot says of its own accord.
+func TestALetterSaysWhetherItIsAReply(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		r := w.start()
+		p, err := journal.NewPublisher(journal.Config{Bot: "demo", Inbox: w.stream("INBOX")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[botmesh.RecordType]bool{
+			botmesh.TypeMessage: true, botmesh.TypeCallback: true, botmesh.TypeMembership: true,
+			botmesh.TypeCommand: false, botmesh.TypeEvent: false,
+		}
+		got := map[botmesh.RecordType]bool{}
+		for kind := range want {
+			chat := key(string(kind))
+			if _, err := p.Publish(t.Context(), botmesh.Record{Type: kind, ID: string(kind), Chat: chat, User: "user", Message: botmesh.Message{Text: "hi"}}); err != nil {
+				t.Fatal(err)
+			}
+			w.settled(time.Minute)
+			letters, err := r.outbox.Letters(t.Context(), chat, 0, 10)
+			if err != nil || len(letters) != 1 {
+				t.Fatalf("%s: got %d letters, %v, want one", kind, len(letters), err)
+			}
+			got[kind] = letters[0].Letter.Reply
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("replies (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -103,7 +103,7 @@ func (h *hold) commitMidway(ctx context.Context, r botmesh.Record, q request, ea
 	if *eager <= during.Eager {
 		return nil // sent by an earlier run of this record, whatever it said then
 	}
-	letter, err := h.letter(ctx, botmesh.EagerLetterID(h.chat, r.Epoch, r.Seq, during.Eager), []botmesh.Send{*q.send})
+	letter, err := h.letter(ctx, r, botmesh.EagerLetterID(h.chat, r.Epoch, r.Seq, during.Eager), []botmesh.Send{*q.send})
 	if err != nil {
 		return &failedError{err}
 	}

@@ -20,7 +20,7 @@ func (d *Delivery) deliver(p part) error {
 		d.c.owe(e)
 		return d.c.pay(d.hard)
 	}
-	if d.o.holds(d.c.chat.Provider) && p.Doubt == 0 {
+	if d.o.holds(d.c.chat.Provider) && p.Doubt == 0 && !p.refused() {
 		d.c.owe(entry{Kind: kindAttempt, position: p.position, Calls: 1})
 		if err := d.c.pay(d.hard); err != nil || !d.c.mayCall() {
 			return err
@@ -73,6 +73,9 @@ func (d *Delivery) handle(ctx context.Context, p part) entry {
 	if holds && doubt {
 		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true})
 	}
+	if p.refused() {
+		return d.refuse(ctx, p)
+	}
 	sent, err := d.o.call(ctx, p)
 	switch {
 	case errors.Is(err, errDown):
@@ -100,6 +103,9 @@ func (d *Delivery) settled(p part, r botmesh.Receipt) entry {
 		d.o.countLatency(d.hard, p)
 	}
 	e := entry{Kind: kindReceipt, position: p.after(p.seq, p.last()), Receipt: &r}
+	if r.Result == botmesh.ResultDelivered {
+		e.Blocked = ""
+	}
 	if d.soft.Err() != nil || p.last() && d.target() <= p.seq {
 		e.Free = true
 	} else {
@@ -134,7 +140,11 @@ func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entr
 		}
 	}
 	d.o.cfg.Logger.WarnContext(ctx, "part set aside", "chat", d.c.chat, "part", p.of().ID, "attempt", p.Tries+1, "err", why)
-	return d.settled(p, botmesh.Receipt{Result: botmesh.ResultPermanent, InDoubt: doubt, Error: clip(why)})
+	e := d.settled(p, botmesh.Receipt{Result: botmesh.ResultPermanent, InDoubt: doubt, Error: clip(why)})
+	if provider.IsBlocked(why) {
+		e.Blocked = clip(why)
+	}
+	return e
 }
 
 // call makes one call to the platform. Nothing but its own time ends it: a call

@@ -66,11 +66,14 @@ type position struct {
 	// Doubt is how many parts from here on may have reached the platform by a call
 	// that has no receipt.
 	Doubt int `json:"doubt,omitempty"`
+	// Blocked is why the platform takes nothing for the chat until its user does
+	// something again; empty if nothing is known of the kind.
+	Blocked string `json:"blocked,omitempty"`
 }
 
 // after is the position when the next part, of the letter at seq, is settled.
 func (p position) after(seq uint64, lastPart bool) position {
-	next := position{Through: p.Through, Parts: p.Parts + 1, Doubt: max(p.Doubt-1, 0)}
+	next := position{Through: p.Through, Parts: p.Parts + 1, Doubt: max(p.Doubt-1, 0), Blocked: p.Blocked}
 	if lastPart {
 		next.Through, next.Parts = seq, 0
 	}

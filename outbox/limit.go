@@ -60,6 +60,9 @@ func (o *Outbox) demand(p part) Demand {
 // off, which is free: nobody sleeps for it.
 func (d *Delivery) notNow(ctx context.Context, p part) (entry, bool) {
 	o := d.o
+	if p.refused() {
+		return entry{}, false // no call
+	}
 	if b := o.breakers[d.c.chat.Provider]; b.down() {
 		return d.later(ctx, p, kindWait, b.pause(), errDown, false), true
 	}

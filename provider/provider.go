@@ -104,6 +104,7 @@ type Idempotent interface {
 type callError struct {
 	err       error
 	permanent bool
+	blocked   bool
 	all       bool
 	after     time.Duration
 }
@@ -122,7 +123,18 @@ func Retry(err error, after time.Duration) error {
 // is refused.
 func Permanent(err error) error { return &callError{err: err, permanent: true} }
 
-// IsPermanent reports whether err was made by [Permanent].
+// Blocked is [Permanent] for an answer that concerns the whole chat: the platform takes
+// nothing for it until its user does something there again, since the user blocked the
+// bot, removed it or has been silent for too long.
+func Blocked(err error) error { return &callError{err: err, permanent: true, blocked: true} }
+
+// IsBlocked reports whether err was made by [Blocked].
+func IsBlocked(err error) bool {
+	var e *callError
+	return errors.As(err, &e) && e.blocked
+}
+
+// IsPermanent reports whether err was made by [Permanent] or [Blocked].
 func IsPermanent(err error) bool {
 	var e *callError
 	return errors.As(err, &e) && e.permanent

@@ -58,7 +58,7 @@ var (
 	SlotsInUse    = updown("bot.slots.used", "Run slots in use.")
 	LanesOpen     = updown("bot.lanes", "Chats this replica has work for.")
 	ChatsParked   = updown("bot.chats.parked", "Chats that this replica has met and only a newer build can serve.")
-	Deliveries    = counter("bot.outbox.deliveries", "Calls to a provider, by outcome: delivered, retry, permanent, unknown.")
+	Deliveries    = counter("bot.outbox.deliveries", "Calls to a provider, by outcome: delivered, retry, permanent, unknown; blocked were not made.")
 	InDoubt       = counter("bot.outbox.in_doubt", "Parts whose earlier call may have reached the provider.")
 	SendDuration  = seconds("bot.outbox.call.duration", "Time of one call to a provider.")
 	OutboxLatency = seconds("bot.outbox.latency", "Time from a letter's commit to the platform's answer to its last part.")

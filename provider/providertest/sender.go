@@ -34,7 +34,7 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   string
-	// Want is "sent <id>", "permanent", "retry after <delay>" or "in doubt".
+	// Want is "sent <id>", "permanent", "blocked", "retry after <delay>" or "in doubt".
 	Want string
 }
 
@@ -44,6 +44,8 @@ func Verdict(sent provider.Sent, err error) string {
 	switch {
 	case err == nil:
 		return "sent " + sent.MessageID
+	case provider.IsBlocked(err):
+		return "blocked"
 	case provider.IsPermanent(err):
 		return "permanent"
 	case retry:

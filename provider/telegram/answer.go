@@ -88,6 +88,8 @@ func (a answer) outcome() (provider.Sent, error) {
 		err = provider.RetryAll(fmt.Errorf("%w: the token or the API address is wrong", err), httpcall.AccountDelay)
 	case a.Code == http.StatusConflict:
 		err = provider.Retry(err, 0)
+	case a.Code == http.StatusForbidden: // blocked, removed from the group, or the user is gone
+		err = provider.Blocked(err)
 	default:
 		err = provider.Permanent(err)
 	}

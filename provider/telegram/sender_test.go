@@ -79,7 +79,7 @@ func TestSender(t *testing.T) {
 			"ChatNotFound":     {Status: 400, Body: sample("answer_400_chat_not_found"), Want: "permanent"},
 			"EmptyText":        {Status: 400, Body: sample("answer_400_empty_text"), Want: "permanent"},
 			"Entities":         {Status: 400, Body: sample("answer_400_entities"), Want: "permanent"},
-			"Kicked":           {Status: 403, Body: sample("answer_403_kicked"), Want: "permanent"},
+			"Kicked":           {Status: 403, Body: sample("answer_403_kicked"), Want: "blocked"},
 			"Token":            {Status: 401, Body: sample("answer_401"), Want: "retry after 30s"},
 			"WrongPath":        {Status: 404, Body: `{"ok":false,"error_code":404,"description":"Not Found"}`, Want: "retry after 30s"},
 			"NotTelegram":      {Status: 404, Body: `<html>nothing here</html>`, Want: "retry after 30s"},

@@ -65,6 +65,8 @@ func refusal(got httpcall.Answer, code int, message string) error {
 		return provider.RetryAll(fmt.Errorf("%w: the account can not send until that is put right", err), httpcall.AccountDelay)
 	}
 	switch {
+	case code == 131047: // a day without a word of the user's
+		return provider.Blocked(err)
 	case code >= 200 && code < 300, got.Status == http.StatusUnauthorized: // rights
 		return provider.RetryAll(fmt.Errorf("%w: the account can not send until that is put right", err), httpcall.AccountDelay)
 	case got.Status >= 500:

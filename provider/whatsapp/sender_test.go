@@ -107,7 +107,7 @@ func TestSender(t *testing.T) {
 			"AppLimitOdd":   {Status: 429, Header: usage(`[7]`), Body: sample("answer_4"), Want: "retry after 0s"},
 			"PairRate":      refusal(400, 131056, "retry after 6s"),
 			"Maintenance":   refusal(503, 131057, "retry after 0s"),
-			"Window":        refusal(400, 131047, "permanent"),
+			"Window":        refusal(400, 131047, "blocked"),
 			"Undeliverable": refusal(400, 131026, "permanent"),
 			"OptedOut":      refusal(400, 131050, "permanent"),
 			"Parameter":     refusal(400, 100, "permanent"),
