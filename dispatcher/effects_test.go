@@ -275,7 +275,7 @@ func TestALetterSaysWhetherItIsAReply(t *testing.T) {
 		}
 		want := map[botmesh.RecordType]bool{
 			botmesh.TypeMessage: true, botmesh.TypeCallback: true, botmesh.TypeMembership: true,
-			botmesh.TypeCommand: false, botmesh.TypeEvent: false,
+			botmesh.TypeCommand: false,
 		}
 		got := map[botmesh.RecordType]bool{}
 		for kind := range want {
