@@ -89,8 +89,8 @@ func (s *Sender) Close() { s.api.client.Close() }
 // The error is made by [provider.Retry] for 429 (with Telegram's delay), when the
 // call was never written, and when the token or the address is wrong (401, 404,
 // any refusal that is not Telegram's): the message goes out once that is put
-// right. It is made by [provider.Permanent] for 400, 403 and what Telegram could
-// not take anyhow. All else leaves open whether the message was sent: a lost
+// right. It is made by [provider.Blocked] for 403, and by [provider.Permanent] for 400
+// and what Telegram could not take anyhow. All else leaves open whether the message was sent: a lost
 // answer, one that says nothing, and 5xx, which Telegram and the proxies before
 // it also give when they lost track of a call they took.
 func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {

@@ -140,7 +140,8 @@ type body struct {
 // delay, if it names one) and for what it says is out of order for now, when the
 // call was never written, and when the token, the number or the account is wrong:
 // the message goes out once that is put right. It is made by [provider.Permanent]
-// for what the platform has against the message or its recipient. All else leaves
+// for what the platform has against the message or its recipient, and by
+// [provider.Blocked] once the user was silent for a day. All else leaves
 // open whether the message was sent: a lost answer, one that says nothing, and a
 // 5xx without a reason.
 func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {

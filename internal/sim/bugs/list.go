@@ -206,6 +206,9 @@ var commit = []bug{
 		old: "if len(next.State)+len(next.Timers) == 0 {", new: "if len(next.Timers) == 0 {"},
 	{rule: "C10", why: "the ids of what took effect are not kept", file: commitGo,
 		old: "next.Recent = next.Recent.With(r.ID)", new: "_ = r"},
+	{rule: "C10", why: "what the chat forgot the id of is new", file: "dispatcher/repeated.go",
+		old: "repeated, err = h.d.cfg.Journal.Repeats(ctx, r, r.SentAt.Add(-platformSkew))", new: "_ = platformSkew",
+		elsewhere: "./dispatcher TestARepetitionFromBeyondTheRecentIDsHasNoEffect", unseen: "no chat here has 128 records"},
 	{rule: "SPEC J1", why: "a record counts as stored when nobody said no", file: "journal/publish.go",
 		old: "unknown = unknown || errors.Is(last, botmesh.ErrUnknown)\n",
 		new: "unknown = unknown || errors.Is(last, botmesh.ErrUnknown)\n\t\tif errors.Is(last, botmesh.ErrUnknown) {\n\t\t\treturn nil\n\t\t}\n"},
@@ -270,6 +273,9 @@ var delivery = []bug{
 		old: "if d.o.cfg.Dead != nil {", new: "if false {"},
 	{rule: "D7", why: "a call without an answer is no doubt", file: "outbox/deliver.go",
 		old: "case provider.InDoubt(err) && !d.o.recognises(d.c.chat.Provider):", new: "case false:"},
+	{rule: "D7", why: "a chat that blocked the bot is called again and again", file: "outbox/blocked.go",
+		old: "p.Blocked != \"\" && !p.letter.Reply", new: "false",
+		elsewhere: "./outbox TestABlockedChatIsNotCalledUntilItsUserIsBack", unseen: "nobody here blocks the bot"},
 }
 
 // away are the bugs of turns that are taken while the coordinator is away.
