@@ -21,7 +21,7 @@ func read(t *testing.T, name string) string {
 }
 
 var (
-	metric   = regexp.MustCompile(`(\w+) += (counter|seconds|updown)\("([a-z._]+)"`)
+	metric   = regexp.MustCompile(`(\w+) += (counter|seconds|updown|gauge)\("([a-z._]+)"`)
 	span     = regexp.MustCompile(`(Span\w+) += "([^"]+)"`)
 	document = regexp.MustCompile("`([^`]+)`")
 )

@@ -87,6 +87,12 @@ func New(cfg Config) (*API, error) {
 	}
 	a := &API{cfg: cfg, token: sha256.Sum256([]byte(cfg.Token))}
 	a.mux.HandleFunc("POST /v1/chats/{chat}/send", a.send)
+	a.mux.HandleFunc("POST /v1/chats/{chat}/retry", a.page(a.retrySends))
+	a.mux.HandleFunc("GET /v1/outbox", a.page(a.listOutbox))
+	a.mux.HandleFunc("GET /v1/dead", a.page(a.listDead))
+	a.mux.HandleFunc("GET /v1/dead/{seq}", a.page(a.showDead))
+	a.mux.HandleFunc("POST /v1/dead/{seq}/requeue", a.page(a.requeueDead))
+	a.mux.HandleFunc("POST /v1/dead/{seq}/drop", a.page(a.dropDead))
 	a.mux.HandleFunc("GET /v1/acts", a.page(a.listActs))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/pause", a.page(a.pauseChat))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/resume", a.page(a.resumeChat))

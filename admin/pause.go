@@ -185,11 +185,25 @@ func (rooms *Rooms) passOver(ctx context.Context, next *acts.Pause) error {
 	return nil
 }
 
+// release is the request to send what is held.
+type release struct {
+	// Part is a part that is held since it may have reached the platform; empty is all
+	// that waits since an operator holds it back.
+	Part string `json:"part"`
+}
+
 // releaseSends ends the holding back of what is sent to a chat.
 func (a *API) releaseSends(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
 	chat, err := chatOf(r)
 	if err != nil {
 		return nil, err
+	}
+	var asked release
+	if err := readAct(r, &asked); err != nil {
+		return nil, err
+	}
+	if asked.Part != "" {
+		return a.releasePart(ctx, rooms, r, chat, asked.Part)
 	}
 	is, err := rooms.Pauses.Get(ctx, chat)
 	switch {

@@ -162,7 +162,7 @@ func (t *timeline) chain(ctx context.Context) error {
 func (t *timeline) dead(ctx context.Context) error {
 	letters, err := t.rooms.Journal.DeadLetters(ctx, t.filter())
 	for _, l := range letters {
-		t.add(Event{At: l.At, Kind: "dead", Seq: l.Seq, ID: cmp.Or(l.Part, l.Entry.Record.ID), Trace: traceID(l.Entry.Record.Trace),
+		t.add(Event{At: l.At, Kind: "dead", Seq: l.Seq, ID: cmp.Or(l.Part, l.Entry.Record.ID), Trace: traceID(l.Trace),
 			What: fmt.Sprintf("a %s was set aside after %d tries%s", l.Kind, l.Tries, because(firstLine(l.Error)))},
 			cmp.Or(l.Send.Text, l.Entry.Record.Message.Text))
 	}

@@ -79,7 +79,7 @@ func (j *Journal) SetAside(ctx context.Context, d Dead) error {
 	if err != nil {
 		return fmt.Errorf("journal: set aside %d of %s: %w", d.Seq, d.Chat.Key(), err)
 	}
-	m.Subject = deadSubject(j.bot, d.Chat, d.Epoch+"-"+strconv.FormatUint(d.Seq, 10))
+	m.Subject = deadSubject(j.bot, d.Chat, recordPlace(d.Epoch, d.Seq))
 	m.Header.Set(headerDeadEpoch, d.Epoch)
 	m.Header.Set(headerDeadSeq, strconv.FormatUint(d.Seq, 10))
 	return j.bury(ctx, DeadRecord, d.Chat, m, d.Tries, d.Error)
@@ -88,8 +88,7 @@ func (j *Journal) SetAside(ctx context.Context, d Dead) error {
 // SetAsidePart stores a part of a letter as a dead letter. It may be repeated:
 // the same part is set aside once. Errors are as of [Journal.SetAside].
 func (j *Journal) SetAsidePart(ctx context.Context, d DeadPart) error {
-	what, ok := strings.CutPrefix(d.Part, d.Chat.Key()+"/")
-	what = strings.NewReplacer(".", "-", "/", "-").Replace(what)
+	what, ok := partPlace(d.Chat, d.Part)
 	odd := func(r rune) bool {
 		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 	}
@@ -104,6 +103,14 @@ func (j *Journal) SetAsidePart(ctx context.Context, d DeadPart) error {
 	m.Header.Set(headerDeadPart, d.Part)
 	setTrace(m.Header, d.Trace)
 	return j.bury(ctx, DeadSend, d.Chat, m, d.Tries, d.Error)
+}
+
+// recordPlace and partPlace are what the subject of a dead letter ends in.
+func recordPlace(epoch string, seq uint64) string { return epoch + "-" + strconv.FormatUint(seq, 10) }
+
+func partPlace(chat botmesh.ChatKey, part string) (what string, ok bool) {
+	what, ok = strings.CutPrefix(part, chat.Key()+"/")
+	return strings.NewReplacer(".", "-", "/", "-").Replace(what), ok
 }
 
 // original reads the record as it stands in the journal, without its message id:
@@ -181,9 +188,12 @@ type DeadLetter struct {
 	// Part and Send are the part of the letter, for the kind send.
 	Part string
 	Send botmesh.Send
+	// Trace is the trace context of the record, or of the letter.
+	Trace map[string]string
 }
 
-// DeadLetters lists dead letters in the order they were set aside. Errors are as
+// DeadLetters lists dead letters in the order they were set aside; those that were
+// forgotten count for the limit. Errors are as
 // of [Journal.List].
 func (j *Journal) DeadLetters(ctx context.Context, f Filter) ([]DeadLetter, error) {
 	subject := allOf(familyDead, j.bot)
@@ -194,9 +204,11 @@ func (j *Journal) DeadLetters(ctx context.Context, f Filter) ([]DeadLetter, erro
 	if err != nil {
 		return nil, fmt.Errorf("journal: list dead letters: %w", err)
 	}
-	letters := make([]DeadLetter, len(stored))
-	for i, m := range stored {
-		letters[i] = j.exhume(m)
+	letters := make([]DeadLetter, 0, len(stored))
+	for _, m := range stored {
+		if l := j.exhume(m); l.Kind != deadForgotten {
+			letters = append(letters, l)
+		}
 	}
 	return letters, nil
 }
@@ -212,6 +224,7 @@ func (j *Journal) exhume(m jet.Stored) DeadLetter {
 		Tries: f.number(headerDeadTries),
 		Error: f.text(headerDeadError),
 		Part:  m.Header.Get(headerDeadPart),
+		Trace: f.trace(),
 	}
 	if provider, token, _, err := parseSubject(familyDead, j.bot, m.Subject); err == nil {
 		l.Chat, _ = chatOf(provider, token, m.Header.Get(headerChat))

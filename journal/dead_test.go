@@ -44,7 +44,7 @@ func TestARecordIsSetAsideOnceWithAllItHas(t *testing.T) {
 		t.Fatalf("got %+v, want one dead letter with its time", got)
 	}
 	r.Epoch, r.Seq, got[0].At = "e1", placed.Seq, time.Time{}
-	want := DeadLetter{Seq: 1, Kind: DeadRecord, Chat: long, Tries: 5, Error: d.Error, Entry: Entry{Record: r}}
+	want := DeadLetter{Seq: 1, Kind: DeadRecord, Chat: long, Tries: 5, Error: d.Error, Entry: Entry{Record: r}, Trace: r.Trace}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("dead letter (-want +got):\n%s", diff)
 	}
@@ -127,7 +127,7 @@ func TestAPartIsSetAsideOnce(t *testing.T) { // SPEC: O5
 	if len(got) != 2 {
 		t.Fatalf("got %d dead letters, want 2", len(got))
 	}
-	want := DeadLetter{Seq: 1, At: got[0].At, Kind: DeadSend, Chat: d.Chat, Tries: 3, Error: "blocked", Part: d.Part, Send: d.Send}
+	want := DeadLetter{Seq: 1, At: got[0].At, Kind: DeadSend, Chat: d.Chat, Tries: 3, Error: "blocked", Part: d.Part, Send: d.Send, Trace: d.Trace}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("dead letter (-want +got):\n%s", diff)
 	}
@@ -192,5 +192,34 @@ func TestSettingAsideIsSettled(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A dead letter that was forgotten is gone for good: who sets it aside again, since a
+// flush is repeated, meets the mark in its place.
+//
+// HOLE: H14
+func TestAForgottenDeadLetterStaysAway(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	mustPublish(t, j.Publisher, message(chat("1"), "1", "hi"))
+	for range 2 {
+		if err := j.SetAside(t.Context(), Dead{Chat: chat("1"), Epoch: "e1", Seq: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if n, oldest, err := j.DeadCount(t.Context()); err != nil || n > 0 == oldest.IsZero() {
+			t.Errorf("got a count of %d since %v (%v), want both or neither", n, oldest, err)
+		}
+		for _, l := range deadOf(t, j, Filter{}) {
+			if err := j.Forget(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, _, err := j.DeadCount(t.Context()); err != nil || n != 0 {
+			t.Errorf("got a count of %d (%v), want none", n, err)
+		}
+	}
+	if got := deadOf(t, j, Filter{}); len(got) != 0 {
+		t.Errorf("got %+v, want nothing", got)
 	}
 }

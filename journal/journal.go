@@ -71,6 +71,7 @@ type Journal struct {
 	epoch   string
 	ackWait time.Duration
 	nudges  atomic.Pointer[jet.Consumer]
+	counted counted // of the dead letters
 }
 
 // Open reads the journal's epoch from its stream.

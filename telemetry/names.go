@@ -54,6 +54,8 @@ var (
 	Conflicts     = counter("bot.checkpoint.conflicts", "Checkpoint writes that were not made, by reason: superseded (another replica wrote first), lease_lost.")
 	DuplicatesIn  = counter("bot.records.duplicate", "Records without effect since their id was seen before.")
 	DeadLetters   = counter("bot.dlq.messages", "Dead letters, by kind: record, send.")
+	DeadDepth     = gauge("bot.dlq.depth", "Dead letters that are kept, the same of every worker.")
+	DeadAge       = gauge("bot.dlq.oldest.age", "Seconds since the oldest of them was set aside, 0 without any.")
 	Deaths        = counter("bot.turn.deaths", "Records whose run ended with its process.")
 	SlotsInUse    = updown("bot.slots.used", "Run slots in use.")
 	LanesOpen     = updown("bot.lanes", "Chats this replica has work for.")
@@ -73,6 +75,14 @@ func counter(name, help string) metric.Int64Counter {
 		panic(err) // a name in this file is wrong
 	}
 	return c
+}
+
+func gauge(name, help string) metric.Int64Gauge {
+	g, err := meter.Int64Gauge(name, metric.WithDescription(help))
+	if err != nil {
+		panic(err) // a name in this file is wrong
+	}
+	return g
 }
 
 func updown(name, help string) metric.Int64UpDownCounter {

@@ -97,35 +97,39 @@ func (c actsList) Run(ctx context.Context, a *app) error {
 	})
 }
 
-type chatsPause struct {
+// onChat acts on a chat.
+type onChat struct {
 	acting
-	Chat   string `arg:"" help:"The chat, as provider/chat or provider/chat/participant."`
+	Chat string `arg:"" help:"The chat, as provider/chat or provider/chat/participant."`
+}
+
+func (c onChat) at(ctx context.Context, a *app, page string, body any) error {
+	chat, err := parseChat(c.Chat)
+	if err != nil {
+		return err
+	}
+	return c.act(ctx, a, chatPath(chat, page), body)
+}
+
+type chatsPause struct {
+	onChat
 	Reason string `help:"Why, for those who look."`
 }
 
 // Run pauses a chat.
 func (c chatsPause) Run(ctx context.Context, a *app) error {
-	chat, err := parseChat(c.Chat)
-	if err != nil {
-		return err
-	}
-	return c.act(ctx, a, chatPath(chat, "/pause"), map[string]string{"reason": c.Reason})
+	return c.at(ctx, a, "/pause", map[string]string{"reason": c.Reason})
 }
 
 type chatsResume struct {
-	acting
-	Chat       string `arg:"" help:"The chat, as provider/chat or provider/chat/participant."`
-	AskAgain   bool   `xor:"how" help:"Pass over what the user wrote, and ask the open question again. The default."`
-	Skip       bool   `xor:"how" help:"Pass over what the user wrote, and wait for the next message."`
-	AnswerLast bool   `xor:"how" help:"Answer the last message alone."`
+	onChat
+	AskAgain   bool `xor:"how" help:"Pass over what the user wrote, and ask the open question again. The default."`
+	Skip       bool `xor:"how" help:"Pass over what the user wrote, and wait for the next message."`
+	AnswerLast bool `xor:"how" help:"Answer the last message alone."`
 }
 
 // Run ends a pause.
 func (c chatsResume) Run(ctx context.Context, a *app) error {
-	chat, err := parseChat(c.Chat)
-	if err != nil {
-		return err
-	}
 	how := admin.AskAgain
 	switch {
 	case c.Skip:
@@ -133,5 +137,5 @@ func (c chatsResume) Run(ctx context.Context, a *app) error {
 	case c.AnswerLast:
 		how = admin.AnswerLast
 	}
-	return c.act(ctx, a, chatPath(chat, "/resume"), map[string]string{"how": how})
+	return c.at(ctx, a, "/resume", map[string]string{"how": how})
 }

@@ -4,6 +4,8 @@
 //	botmesh dev                     all in one process, with a chat in the browser
 //	botmesh chats ls|show|timeline  what is going on with a chat
 //	botmesh chats pause|resume      stop a chat, and let it go on
+//	botmesh dlq ls|show|requeue|drop  what was set aside
+//	botmesh outbox ls|retry|hold|release  what is to be sent
 //	botmesh acts ls                 what operators did
 //	botmesh journal ls|show|replay  what came in, and what the bot would make of it now
 //	botmesh streams plan|apply      the streams as they should be
@@ -30,6 +32,8 @@ import (
 type commands struct {
 	Dev     devCommand     `cmd:"" help:"Run all of it in this process, with a chat in the browser and nothing to install."`
 	Chats   chatsCommand   `cmd:"" help:"What is going on with a chat, and what to do about it."`
+	DLQ     dlqCommand     `cmd:"" name:"dlq" help:"What was set aside."`
+	Outbox  outboxCommand  `cmd:"" help:"What is to be sent."`
 	Acts    actsCommand    `cmd:"" help:"What operators did."`
 	Journal journalCommand `cmd:"" help:"What came in."`
 	Streams streamsCommand `cmd:"" help:"The streams as they should be."`

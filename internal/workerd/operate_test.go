@@ -2,13 +2,17 @@ package workerd_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/internal/natstest"
+	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
 
@@ -157,4 +161,113 @@ func TestAnOperatorPausesAChat(t *testing.T) {
 	if got, want := strings.Join(acts, ", "), "ana: chats pause, ana: chats resume ask-again"; got != want {
 		t.Errorf("got the acts %s, want %s", got, want)
 	}
+}
+
+// What was set aside can be looked at, put back and dropped: a record comes to its chat
+// again as a new one, and a part that the platform would not take is sent after all.
+//
+// SPEC: J8 O5. HOLE: H14.
+func TestDeadLettersArePutBackOrDropped(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, "BOTMESH_ADMIN_TOKEN="+adminToken, "BOTMESH_TRIES=1")
+	var blocked atomic.Bool
+	blocked.Store(true)
+	f.telegram.Script(func(_, text string) telegramtest.Fault {
+		if text == "blocked" && blocked.Load() {
+			return telegramtest.Fault{Status: http.StatusForbidden}
+		}
+		return telegramtest.Fault{}
+	})
+	f.post(t, telegramtest.Text(1, 7, "/echo blocked"))
+	f.post(t, telegramtest.Text(2, 8, "/poison"))
+	dead := func(n int) (all []admin.Dead) {
+		t.Helper()
+		natstest.Until(t, "they are set aside", func() bool {
+			all = nil
+			f.ask(t, http.MethodGet, "/v1/dead", "", &all)
+			return len(all) == n
+		})
+		return all
+	}
+	of := map[journal.DeadKind]admin.Dead{}
+	for _, l := range dead(2) {
+		of[l.Kind] = l
+	}
+	for kind, chat := range map[journal.DeadKind]string{journal.DeadSend: "telegram/7", journal.DeadRecord: "telegram/8"} {
+		if got := of[kind]; got.Chat != chat || got.Tries != 1 || got.Error == "" || got.Text != "" || got.Of == "" {
+			t.Errorf("%s: got %+v, want that of %s with its reason and not its text", kind, got, chat)
+		}
+	}
+	act := func(kind journal.DeadKind, what string, want int) {
+		t.Helper()
+		if status, text := f.ask(t, http.MethodPost, fmt.Sprintf("/v1/dead/%d/%s", of[kind].Seq, what), "", nil); status != want {
+			t.Errorf("%s %s: got %d %s, want %d", what, kind, status, text, want)
+		}
+	}
+	act(journal.DeadRecord, "requeue?dry_run=1", http.StatusOK)
+	blocked.Store(false)
+	act(journal.DeadSend, "requeue", http.StatusOK)
+	f.expect(t, "7", "blocked")
+	act(journal.DeadRecord, "requeue", http.StatusOK)
+	again := dead(1)[0] // it failed once more
+	if again.Seq == of[journal.DeadRecord].Seq || again.ID == of[journal.DeadRecord].ID || again.Chat != "telegram/8" {
+		t.Errorf("got %+v, want the new record of the same chat set aside", again)
+	}
+	act(journal.DeadRecord, "requeue", http.StatusNotFound)
+	of[journal.DeadRecord] = again
+	act(journal.DeadRecord, "drop", http.StatusOK)
+	dead(0)
+	f.post(t, telegramtest.Text(3, 8, "/count")) // flushes of the chat that are made again bring nothing back
+	f.expect(t, "8", "count: 1")
+	dead(0)
+}
+
+// An operator has sends tried that were put off, holds a chat's back and lets them go.
+//
+// SPEC: O5. DESIGN: D1 D2 N9.
+func TestAnOperatorHurriesAndHoldsSends(t *testing.T) {
+	t.Parallel()
+	f := startFleet(t, "BOTMESH_ADMIN_TOKEN="+adminToken)
+	var busy atomic.Bool
+	busy.Store(true)
+	f.telegram.Script(func(string, string) telegramtest.Fault {
+		if busy.Load() {
+			return telegramtest.Fault{Status: http.StatusInternalServerError}
+		}
+		return telegramtest.Fault{}
+	})
+	const page = "/v1/chats/telegram%2F7"
+	f.post(t, telegramtest.Text(1, 7, "/count"))
+	natstest.Until(t, "it is put off for some seconds", func() bool {
+		var all []admin.Unsent
+		f.ask(t, http.MethodGet, "/v1/outbox", "", &all)
+		return len(all) == 1 && all[0].Waiting == 1 && all[0].Tries >= 3 && time.Until(all[0].NotBefore) > time.Second
+	})
+	busy.Store(false)
+	if status, text := f.ask(t, http.MethodPost, page+"/retry", "", nil); status != http.StatusOK {
+		t.Fatalf("retry: got %d %s, want it tried", status, text)
+	}
+	f.expect(t, "7", "count: 1")
+	f.atRest(t, "7")
+	if status, text := f.ask(t, http.MethodPost, page+"/retry", "", nil); status != http.StatusConflict {
+		t.Errorf("retry of nothing: got %d %s, want a conflict", status, text)
+	}
+
+	if status, text := f.ask(t, http.MethodPost, page+"/hold", "", nil); status != http.StatusOK {
+		t.Fatalf("hold: got %d %s, want it held", status, text)
+	}
+	natstest.Until(t, "the workers know", func() bool { return f.look(t, "7").State == admin.StatePaused })
+	f.post(t, telegramtest.Text(2, 7, "/count"))
+	natstest.Until(t, "it is answered and not sent", func() bool {
+		c := f.look(t, "7")
+		return c.Records.Waiting == 0 && c.Outbox.Waiting == 1
+	})
+	f.expect(t, "7", "count: 1")
+	if status, text := f.ask(t, http.MethodPost, page+"/resume", "", nil); status != http.StatusBadRequest {
+		t.Errorf("resume: got %d %s, want the way to release", status, text)
+	}
+	if status, text := f.ask(t, http.MethodPost, page+"/release", "", nil); status != http.StatusOK {
+		t.Fatalf("release: got %d %s, want it sent", status, text)
+	}
+	f.expect(t, "7", "count: 1", "count: 2")
 }

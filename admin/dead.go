@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/acts"
+	"github.com/botmesh-go/botmesh/journal"
+)
+
+// Dead is a dead letter: what was set aside, and why.
+type Dead struct {
+	Seq   uint64           `json:"seq"` // by which it is named
+	At    time.Time        `json:"at"`
+	Kind  journal.DeadKind `json:"kind"`
+	Chat  string           `json:"chat"`
+	Tries int              `json:"tries"`
+	Error string           `json:"error"`
+	// Of is what it was: a record by epoch and sequence, or a part by its id. Type and
+	// ID are the record's.
+	Of    string             `json:"of"`
+	Type  botmesh.RecordType `json:"type,omitempty"`
+	ID    string             `json:"id,omitempty"`
+	Trace string             `json:"trace,omitempty"`
+	// Text is what was written, where it is asked for.
+	Text string `json:"text,omitempty"`
+}
+
+func deadOf(l journal.DeadLetter, text bool) Dead {
+	d := Dead{Seq: l.Seq, At: l.At.UTC(), Kind: l.Kind, Chat: l.Chat.String(), Tries: l.Tries, Error: firstLine(l.Error), Of: l.Part, Trace: traceID(l.Trace)}
+	if l.Kind == journal.DeadRecord {
+		r := l.Entry.Record
+		d.Of, d.Type, d.ID = placeOf(r), r.Type, r.ID
+	}
+	if text {
+		d.Text, d.Error = cmp.Or(l.Send.Text, l.Entry.Record.Message.Text, l.Entry.Record.Message.Payload), l.Error
+	}
+	return d
+}
+
+// placeOf names a record by its place in the journal.
+func placeOf(r botmesh.Record) string { return r.Epoch + "." + strconv.FormatUint(r.Seq, 10) }
+
+// listDead shows dead letters in the order they were set aside, without what they say.
+func (a *API) listDead(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	limit, err := number(r, "limit", journal.DefaultList, journal.MaxList)
+	if err != nil {
+		return nil, err
+	}
+	f := journal.Filter{Limit: limit, Newest: r.FormValue("newest") != ""}
+	if text := r.FormValue("chat"); text != "" {
+		if f.Chat, err = botmesh.ParseChatKey(text); err != nil {
+			return nil, wrongError{err}
+		}
+	}
+	letters, err := rooms.Journal.DeadLetters(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	all := []Dead{}
+	for _, l := range letters {
+		if kind := r.FormValue("kind"); kind == "" || string(l.Kind) == kind {
+			all = append(all, deadOf(l, false))
+		}
+	}
+	return all, nil
+}
+
+func (a *API) showDead(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	l, err := rooms.dead(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return deadOf(l, true), nil
+}
+
+// dead reads the dead letter of a request's path.
+func (rooms *Rooms) dead(ctx context.Context, r *http.Request) (journal.DeadLetter, error) {
+	seq, err := strconv.ParseUint(r.PathValue("seq"), 10, 64)
+	if err != nil {
+		return journal.DeadLetter{}, wrong(fmt.Sprintf("%q is no sequence of a dead letter", r.PathValue("seq")))
+	}
+	found, err := rooms.Journal.DeadLetters(ctx, journal.Filter{From: seq, Limit: 1})
+	if err == nil && (len(found) == 0 || found[0].Seq != seq) {
+		err = fmt.Errorf("%w: no dead letter %d", botmesh.ErrNotFound, seq)
+	}
+	if err != nil {
+		return journal.DeadLetter{}, err
+	}
+	return found[0], nil
+}
+
+// requeueDead puts a dead letter back as a new record at the end of its chat, with its
+// trace, and removes it. A crash in between leaves both: done again, the record is the
+// same by its id.
+func (a *API) requeueDead(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	l, err := rooms.dead(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	again, err := requeued(l)
+	if err != nil {
+		return nil, err
+	}
+	return a.act(ctx, rooms, r, intent{
+		Act: acts.Act{Verb: "dlq requeue", Chat: &again.Chat, Of: strconv.FormatUint(l.Seq, 10)}, before: deadOf(l, false),
+		after: map[string]string{"record": again.ID, "requeue_of": again.RequeueOf},
+		do: func(ctx context.Context) error {
+			if _, err := rooms.Journal.Publish(ctx, again); err != nil {
+				return err
+			}
+			return rooms.Journal.Forget(ctx, l)
+		},
+	})
+}
+
+// requeued is the record that repeats a dead letter. Its id has a suffix, or it would be
+// taken for the repetition of a webhook.
+func requeued(l journal.DeadLetter) (botmesh.Record, error) {
+	suffix := "~dead" + strconv.FormatUint(l.Seq, 10)
+	if l.Kind == journal.DeadSend {
+		sum := sha256.Sum256([]byte(l.Part))
+		return botmesh.Record{
+			Type: botmesh.TypeCommand, ID: "requeue:" + hex.EncodeToString(sum[:16]) + suffix, Chat: l.Chat,
+			Sends: []botmesh.Send{l.Send}, RequeueOf: l.Part, Trace: l.Trace,
+		}, nil
+	}
+	r := l.Entry.Record
+	switch {
+	case l.Entry.Err != nil:
+		return r, wrong("it can not be read as a record: " + l.Entry.Err.Error())
+	case r.Type == botmesh.TypeTimer:
+		return r, wrong("its timer is armed no more: a record of it would have no effect")
+	}
+	r.RequeueOf = placeOf(r)
+	r.Epoch, r.Seq, r.Stored = "", 0, time.Time{}
+	if len(r.ID)+len(suffix) > journal.MaxID {
+		sum := sha256.Sum256([]byte(r.ID))
+		r.ID = hex.EncodeToString(sum[:16])
+	}
+	r.ID += suffix
+	return r, nil
+}
+
+// dropDead removes a dead letter for good.
+func (a *API) dropDead(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	l, err := rooms.dead(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	act := acts.Act{Verb: "dlq drop", Of: strconv.FormatUint(l.Seq, 10)}
+	if l.Chat.Validate() == nil {
+		act.Chat = &l.Chat
+	}
+	return a.act(ctx, rooms, r, intent{
+		Act: act, before: deadOf(l, false), after: nil,
+		do: func(ctx context.Context) error { return rooms.Journal.Forget(ctx, l) },
+	})
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"text/tabwriter"
+	"time"
+
+	"github.com/botmesh-go/botmesh/admin"
+)
+
+type outboxCommand struct {
+	Ls      outboxList    `cmd:"" help:"List the chats with letters that are not delivered, or a chat's with what is held of it."`
+	Retry   outboxRetry   `cmd:"" help:"Try now what was put off."`
+	Hold    outboxHold    `cmd:"" help:"Hold back what is sent to a chat; its records are run."`
+	Release outboxRelease `cmd:"" help:"Send what was held back, or a part that may have reached the platform."`
+}
+
+type outboxList struct {
+	output
+	Chat string `help:"Only this chat, as provider/chat or provider/chat/participant."`
+}
+
+// Run lists chats with something unsent.
+func (c outboxList) Run(ctx context.Context, a *app) error {
+	query := url.Values{}
+	if c.Chat != "" {
+		chat, err := parseChat(c.Chat)
+		if err != nil {
+			return err
+		}
+		query.Set("chat", chat.String())
+	}
+	return a.withDesk(ctx, func(ctx context.Context, d *desk) error {
+		var all []admin.Unsent
+		if err := d.ask(ctx, http.MethodGet, "/v1/outbox", query, nil, &all); err != nil {
+			return err
+		}
+		return c.show(a.stdout, all, func(w io.Writer) error { return writeUnsent(w, all) })
+	})
+}
+
+func writeUnsent(w io.Writer, all []admin.Unsent) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CHAT\tLETTERS\tOLDEST\tCALLS IN VAIN\tNOT BEFORE") // errors come from Flush
+	for _, u := range all {
+		when := "-"
+		if time.Now().Before(u.NotBefore) {
+			when = u.NotBefore.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\n", u.Chat, u.Waiting, age(u.Oldest), u.Tries, when)
+		for _, h := range u.Held {
+			fmt.Fprintf(t, "held since %s: %s %s\n", h.At.Format(time.RFC3339), h.Part, h.Error)
+		}
+	}
+	return t.Flush()
+}
+
+type outboxRetry struct{ onChat }
+
+// Run has a chat's letters tried now.
+func (c outboxRetry) Run(ctx context.Context, a *app) error { return c.at(ctx, a, "/retry", nil) }
+
+type outboxHold struct {
+	onChat
+	Reason string `help:"Why, for those who look."`
+}
+
+// Run holds back what is sent to a chat.
+func (c outboxHold) Run(ctx context.Context, a *app) error {
+	return c.at(ctx, a, "/hold", map[string]string{"reason": c.Reason})
+}
+
+type outboxRelease struct {
+	onChat
+	Part string `help:"A part that is held since it may have reached the platform, as outbox ls --chat names it: it is sent, perhaps again."`
+}
+
+// Run sends what is held.
+func (c outboxRelease) Run(ctx context.Context, a *app) error {
+	return c.at(ctx, a, "/release", map[string]string{"part": c.Part})
+}
