@@ -54,6 +54,9 @@ type Outcome struct {
 	// User changes what is kept of the record's user: fields by name, a nil one is
 	// removed. Fields that are not named stay. See [Midway.User].
 	User map[string]json.RawMessage
+	// Handover says what became of the conversation that another process had, nil if
+	// none was handed over. Flow and Result are looked at. See [Run.From].
+	Handover *Handover
 	// Ignored says that the record had no effect. Nothing else is looked at; the chat
 	// moves on past the record with its next commit.
 	Ignored bool

@@ -41,6 +41,7 @@ type Bot struct {
 	before    []func(in *Incoming) error
 	after     []Handler
 	failed    []func(ctx context.Context, run botmesh.Run, err error)
+	handed    []func(ctx context.Context, m botmesh.Handover)
 	languages map[string]map[string]string // texts by the language's tag, in lower case
 	locale    func(c *Context) string
 }

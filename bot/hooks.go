@@ -75,6 +75,25 @@ func (b *Bot) Failed(ctx context.Context, run botmesh.Run, err error) {
 	}
 }
 
+// OnHandover adds a hook that is told when a conversation of another process has come to
+// this one, and what became of it: to count and to watch, since nothing can be said there.
+// It is called once the turn is committed, or not at all if the process dies right then,
+// and must return soon.
+func (b *Bot) OnHandover(hook func(ctx context.Context, m botmesh.Handover)) *Bot {
+	if hook == nil {
+		b.fault("a hook on hand-overs is nil")
+	}
+	b.handed = append(b.handed, hook)
+	return b
+}
+
+// HandedOver tells the [Bot.OnHandover] hooks. It is for those who run bots.
+func (b *Bot) HandedOver(ctx context.Context, m botmesh.Handover) {
+	for _, hook := range b.handed {
+		hook(ctx, m)
+	}
+}
+
 // listen runs the hooks of a message.
 func (t *turn) listen(ctx context.Context) error {
 	r := t.Record()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
@@ -143,11 +145,29 @@ func TestAChatHasItsLanguage(t *testing.T) {
 	p.User("/german").User("/order").Bot("Welche Größe?")
 }
 
+// SPEC: H11. A hand-over is told with the first message that finds a flow waiting at
+// another replica, and not again.
+func TestAHandOverIsTold(t *testing.T) {
+	t.Parallel()
+	var told []botmesh.Handover
+	b := func() *bot.Bot {
+		return formBot().OnHandover(func(_ context.Context, m botmesh.Handover) { told = append(told, m) })
+	}
+	p := flowtest.Play(t, b())
+	p.User("/form").Bot("Name?").HandOver(b())
+	p.CrashOn("Ana").Bot("Sure?").User("yes").Bot("Ana: true")
+	p.HandOver(b()).User("hi").Bot("said: hi") // nothing waits
+	want := []botmesh.Handover{{From: "replica1", To: "replica2", Flow: "form", Result: botmesh.HandoverResumed}}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
 func TestHooksAndLanguagesThatAreWrong(t *testing.T) {
 	t.Parallel()
-	b := bot.New().BeforeMessage(nil).AfterTurn(nil).OnError(nil).Language("", nil).Language("de", map[string]string{}).Language("DE", nil)
+	b := bot.New().BeforeMessage(nil).AfterTurn(nil).OnError(nil).OnHandover(nil).Language("", nil).Language("de", map[string]string{}).Language("DE", nil)
 	err := b.Validate()
-	for _, want := range []string{"before a message", "after a turn", "on errors", `language ""`, `language "de"`} {
+	for _, want := range []string{"before a message", "after a turn", "on errors", "on hand-overs", `language ""`, `language "de"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}

@@ -65,6 +65,9 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 		State: state, Sends: t.Sends(), Commands: t.Commands(), User: t.UserChanges(), Through: t.Heard(),
 	}
 	out.Arm, out.Disarm = t.Timers()
+	if run.From != "" && before != nil {
+		out.Handover = &botmesh.Handover{Flow: before.Flow, Result: botmesh.HandoverResumed}
+	}
 	return out, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/dispatcher"
 )
 
 // texts are what a run is about.
@@ -197,6 +198,48 @@ func TestARunCanNotClaimWhatItWasNotGiven(t *testing.T) {
 		w.judge("a", 1, false)
 		if dead := w.dead(); len(dead) != 1 || dead[0].Tries != 5 {
 			t.Errorf("got %+v, want the record set aside after 5 tries", dead)
+		}
+	})
+}
+
+// observed is a runner that hears of hand-overs.
+type observed struct {
+	dispatcher.Runner
+	told *list[botmesh.Handover]
+}
+
+func (o observed) HandedOver(_ context.Context, m botmesh.Handover) {
+	o.told.add(m)
+	panic("no harm")
+}
+
+// SPEC: H11. What a run says of a conversation that moved is told once its commit landed,
+// not for a run that failed, and a panic harms nothing.
+func TestAHandOverIsToldOnceItIsCommitted(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		var told list[botmesh.Handover]
+		w.bot.on = func(_ context.Context, r botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+			if r.From != "" {
+				o.Handover = &botmesh.Handover{Flow: "order", Result: botmesh.HandoverResumed}
+			}
+			if r.Record.Message.Text == "fail" && r.Try == 1 {
+				return o, errNo
+			}
+			return o, nil
+		}
+		a := w.start()
+		w.post("a", "x")
+		w.settled(time.Minute)
+		from := a.coord.Incarnation()
+		a.drain()
+		b := w.start(func(c *dispatcher.Config) { c.Runner = observed{c.Runner, &told} })
+		w.post("a", "fail")
+		w.post("a", "x")
+		w.settled(time.Minute)
+		want := []botmesh.Handover{{Chat: key("a"), From: from, To: b.coord.Incarnation(), Flow: "order", Result: botmesh.HandoverResumed}}
+		if diff := cmp.Diff(want, told.all()); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
 		}
 	})
 }

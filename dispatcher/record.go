@@ -119,7 +119,7 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries checkpoint
 			telemetry.KeyType.String(string(r.Type)), telemetry.KeySeq.Int64(int64(r.Seq)),
 			telemetry.KeyFence.Int64(int64(h.fence)), telemetry.KeyTry.Int(tries.N+1)))
 	defer span.End()
-	began, result := time.Now(), "applied"
+	began, result, from := time.Now(), "applied", h.cp.By
 	outcome, more, err := h.run(ctx, r, also, tries)
 	telemetry.TurnDuration.Record(ctx, time.Since(began).Seconds())
 	switch {
@@ -130,7 +130,9 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries checkpoint
 		result = "ignored"
 		err = h.skip(r, more...)
 	default:
-		err = h.apply(ctx, r, more, outcome)
+		if err = h.apply(ctx, r, more, outcome); err == nil && outcome.Handover != nil {
+			h.handedOver(ctx, *outcome.Handover, from)
+		}
 	}
 	if err != nil {
 		span.SetStatus(codes.Error, "not applied")

@@ -18,3 +18,12 @@ type Runner interface {
 	// cut off, and what it does later has no effect.
 	Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error)
 }
+
+// HandoverObserver is a [Runner] that wants to hear of conversations which it has from
+// another process.
+type HandoverObserver interface {
+	// HandedOver is called when the commit of [botmesh.Outcome.Handover] has landed, once,
+	// or not at all if the process dies at that moment. The context ends after a tenth of
+	// a lease, and nobody waits for longer.
+	HandedOver(ctx context.Context, m botmesh.Handover)
+}

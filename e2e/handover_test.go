@@ -63,6 +63,9 @@ var waitingChats = []handed{
 	},
 }
 
+// waitingFlows counts those of waitingChats in which a flow waits.
+const waitingFlows = 5
+
 // meanwhileChats are those whose handlers listen while they run.
 var meanwhileChats = []handed{
 	{
@@ -82,7 +85,7 @@ var meanwhileChats = []handed{
 // first one again when that is back: nothing is asked twice, said twice, done twice or
 // forgotten, and of a handler that goes on after its end nothing is seen.
 //
-// SPEC: H2 H3 H4 H5 H8 H9 H10 H13 T3 T4 T7 C2
+// SPEC: H2 H3 H4 H5 H8 H9 H10 H11 H13 T3 T4 T7 C2
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	killed := func(s *scene, w *fleet.Replica) { s.Kill(s.t.Context(), w) }
@@ -108,6 +111,9 @@ func TestHandOver(t *testing.T) {
 			}
 			c.lose(s, first)
 			s.each(c.chats, func(h handed) []said { return h.next })
+			if got := s.sum(s.Workers[1:], "bot_handovers_total", `outcome="resumed"`); got != waitingFlows {
+				t.Errorf("got %g flows counted as handed over, want %d", got, waitingFlows)
+			}
 			s.back(first)
 			if code, err := second.Term(s.within(20 * time.Second)); code != 0 || err != nil {
 				t.Fatalf("got exit code %d (%v), want 0", code, err)

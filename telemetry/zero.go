@@ -20,6 +20,7 @@ func Zero(ctx context.Context, providers ...string) {
 			c.Add(ctx, 0, metric.WithAttributes(key.String(v)))
 		}
 	}
+	zero(Handovers, KeyOutcome, "resumed")
 	zero(LeasesLost, KeyReason, "expired", "stalled", "superseded", "settled", "unavailable")
 	zero(Conflicts, KeyReason, "superseded", "lease_lost")
 	zero(DeadLetters, KeyKind, "record", "send")

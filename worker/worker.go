@@ -48,6 +48,9 @@ func (w *Worker) failed(ctx context.Context, r botmesh.Run, err error) {
 	w.bot.Failed(ctx, r, err)
 }
 
+// HandedOver tells the bot of a conversation that it has from another process.
+func (w *Worker) HandedOver(ctx context.Context, m botmesh.Handover) { w.bot.HandedOver(ctx, m) }
+
 // errEnded is why a handler's context ends after its run.
 var errEnded = errors.New("worker: the run has ended")
 

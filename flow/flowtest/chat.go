@@ -29,6 +29,8 @@ type chat struct {
 	armed   []botmesh.Timer
 	fired   botmesh.Timer // of the record that runs, if it is of a timer
 	fence   uint64
+	replica int                        // that has the chat, by number
+	by      int                        // the replica that committed the state, zero without one
 	locale  string                     // of the user's messages
 	user    map[string]json.RawMessage // what is kept of the one user there is
 	told    []botmesh.Command          // to other chats, not looked at yet
@@ -60,16 +62,45 @@ func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (b
 	if m.user == nil {
 		m.user = maps.Clone(c.user)
 	}
-	return c.bot.Turn(ctx, botmesh.Run{
+	run := botmesh.Run{
 		Record: r, State: slices.Clone(c.state), Kept: m.kept, Try: try, Fence: c.fence, Now: r.Stored, Timer: c.fired,
-	}, m)
+	}
+	if c.by != c.replica {
+		run.From = incarnation(c.by)
+	}
+	return c.bot.Turn(ctx, run, m)
+}
+
+// incarnation names a replica, empty for none.
+func incarnation(replica int) string {
+	if replica == 0 {
+		return ""
+	}
+	return fmt.Sprintf("replica%d", replica)
+}
+
+// handedOver tells the bot of a conversation that came from another replica.
+func (c *chat) handedOver(ctx context.Context, m botmesh.Handover, from int) {
+	if observer, ok := c.bot.(interface {
+		HandedOver(context.Context, botmesh.Handover)
+	}); ok {
+		m.From, m.To = incarnation(from), incarnation(c.replica)
+		observer.HandedOver(ctx, m)
+	}
 }
 
 // commit takes an outcome and returns all that the record said, eager sends first.
 func (c *chat) commit(o botmesh.Outcome, m *midway) []botmesh.Send {
 	said := m.sent
 	if !o.Ignored {
+		from := c.by
+		if c.by = 0; len(o.State) > 0 {
+			c.by = c.replica
+		}
 		c.state, said = o.State, append(said, o.Sends...)
+		if o.Handover != nil {
+			c.handedOver(context.Background(), *o.Handover, from)
+		}
 		for _, name := range o.Disarm {
 			c.disarm(name)
 		}

@@ -41,7 +41,8 @@ func Play(t testing.TB, b Bot) *Player {
 }
 
 // HandOver gives the chat to another replica, on which b runs: a bot that was made
-// anew, so that nothing which handlers keep in memory comes along.
+// anew, so that nothing which handlers keep in memory comes along. It is told of a flow
+// that waits with the next message, as by [bot.Bot.OnHandover].
 func (p *Player) HandOver(b Bot) *Player {
 	p.t.Helper()
 	if v, ok := b.(interface{ Validate() error }); ok {
@@ -50,6 +51,7 @@ func (p *Player) HandOver(b Bot) *Player {
 		}
 	}
 	p.chat.bot = b
+	p.chat.replica++
 	return p
 }
 
