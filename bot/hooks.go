@@ -27,6 +27,9 @@ type dropped string
 
 func (dropped) Error() string { return "bot: a hook dropped the message" }
 
+// Is reports that a message without an answer has no effect at all.
+func (d dropped) Is(target error) bool { return d == "" && target == flow.ErrDropped }
+
 // Drop is the error of a [Bot.BeforeMessage] hook that ends the turn there. The answer is
 // sent in its place, in the language of the chat; nothing is if it is empty.
 func Drop(answer string) error { return dropped(answer) }
@@ -36,8 +39,14 @@ func Drop(answer string) error { return dropped(answer) }
 // was said in a voice message into words, find out the language. [Drop] ends the turn;
 // any other error fails the run.
 //
-// What the hooks made of a message stays with it: once a run has kept a result (see
-// [flow.Do]), later runs find both and call no hook.
+// What the hooks made of a message stays with it: once they have changed it, or a run has
+// kept a result (see [flow.Do]), later runs find that and call no hook. That costs a
+// commit for a message that is changed.
+//
+// Messages that come while a handler runs are seen too, before it receives them or they
+// interrupt it: in each run of the handler, beside it, and results of Do are not kept
+// there. A message that is dropped does not interrupt; one that is dropped with an answer,
+// or fails, waits for the end of the run.
 func (b *Bot) BeforeMessage(hook func(in *Incoming) error) *Bot {
 	if hook == nil {
 		b.fault("a hook before a message is nil")
@@ -100,9 +109,9 @@ func (t *turn) listen(ctx context.Context) error {
 	if len(t.bot.before) == 0 || r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback {
 		return nil
 	}
-	return t.Before(func(m *botmesh.Message) error {
+	return t.Before(func(of *flow.Turn, m *botmesh.Message) error {
 		for _, hook := range t.bot.before {
-			if err := hook(&Incoming{InTurn: t.Turn, Message: m, Record: r, ctx: ctx}); err != nil {
+			if err := hook(&Incoming{InTurn: of, Message: m, Record: of.Record(), ctx: ctx}); err != nil {
 				return err
 			}
 		}

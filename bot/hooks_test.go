@@ -96,6 +96,23 @@ func TestHooksAreCalledOnceWhereSomethingIsKept(t *testing.T) {
 	}
 }
 
+// SPEC: H9. What the hooks made of a message is kept before it is handled: a run that is
+// cut short leaves it to the next one.
+func TestWhatHooksHeardIsKept(t *testing.T) {
+	t.Parallel()
+	looks := 0
+	b := bot.New().Flow(newForm("form", "/form")).BeforeMessage(func(in *bot.Incoming) error {
+		looks++
+		in.Message.Text = strings.ToUpper(in.Message.Text)
+		return nil
+	})
+	p := flowtest.Play(t, b)
+	p.User("/form").Bot("Name?").CrashOn("ana").Bot("Sure?").User("yes").Bot("ANA: true")
+	if looks != 3 {
+		t.Errorf("got %d looks at 3 messages, want one at each", looks)
+	}
+}
+
 // A hook can not send: it speaks for a message that may yet be dropped.
 func TestAHookSendsNothing(t *testing.T) {
 	t.Parallel()

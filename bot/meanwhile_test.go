@@ -169,3 +169,50 @@ func TestAFlowSaysWhatBecomesOfMessagesMeanwhile(t *testing.T) {
 		t.Errorf("through %d; said (-want +got):\n%s", through, diff)
 	}
 }
+
+// Hooks see what joins a run or interrupts it: it is changed before the handler has it,
+// one that is dropped has no effect, and one that is answered waits for its own run.
+func TestHooksSeeWhatComesMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		policy  flow.Policy
+		says    []string
+		want    []string
+		through uint64
+	}{
+		"join":               {flow.Join, []string{"a", "spam", "voice", "done"}, []string{"a", "heard voice", "done"}, 4},
+		"interrupt":          {flow.Interrupt, []string{"a", "spam", "voice", "done"}, []string{"a", "heard voice", "done"}, 0},
+		"joined by the rude": {flow.Join, []string{"wait", "rude", "done"}, []string{"waited"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			looks := make(chan struct{}, 100)
+			b := bot.New().Meanwhile(c.policy).BeforeMessage(func(in *bot.Incoming) error {
+				switch in.Message.Text {
+				case "spam":
+					return bot.Drop("")
+				case "rude":
+					looks <- struct{}{}
+					return bot.Drop("Please be kind.")
+				case "voice":
+					text, err := flow.Do(in, "hear", func(context.Context, string) (string, error) { return "heard voice", nil })
+					in.Message.Text = text
+					return err
+				}
+				return nil
+			})
+			b.Fallback(func(c *bot.Context) error {
+				if c.Text() != "wait" {
+					return thinking(c)
+				}
+				<-looks
+				c.Say("waited")
+				return nil
+			})
+			got, through := during(t, b, c.says[0], c.says[1:]...)
+			if diff := cmp.Diff(c.want, got); diff != "" || through != c.through {
+				t.Errorf("got through %d, want %d; said (-want +got):\n%s", through, c.through, diff)
+			}
+		})
+	}
+}

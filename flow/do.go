@@ -103,6 +103,11 @@ func (t *Turn) recall(name string, result reflect.Type) (call doCall, raw json.R
 // keep stores a result for the runs of this record.
 func (t *Turn) keep(call doCall, raw json.RawMessage) error {
 	t.doing.results[call.id] = raw
+	return t.keepDoing()
+}
+
+// keepDoing stores what the runs of this record have done so far.
+func (t *Turn) keepDoing() error {
 	kept, err := json.Marshal(encodedDoing{doingVersion, t.doing.results, t.doing.heard})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/botmesh-go/botmesh"
@@ -98,6 +99,7 @@ func (t *Turn) Heard() uint64 {
 type listening struct {
 	incoming    chan botmesh.Message
 	holds, ends func(botmesh.Record) bool
+	change      func(*botmesh.Record) error // before anything else looks at a message
 
 	mu     sync.Mutex
 	policy Policy
@@ -109,7 +111,10 @@ type listening struct {
 
 func newListening() *listening {
 	never := func(botmesh.Record) bool { return false }
-	return &listening{incoming: make(chan botmesh.Message), holds: never, ends: never}
+	return &listening{
+		incoming: make(chan botmesh.Message), holds: never, ends: never,
+		change: func(*botmesh.Record) error { return nil },
+	}
 }
 
 // listen ends with ctx, which the run's end ends too.
@@ -123,9 +128,16 @@ func (l *listening) listen(ctx context.Context, source botmesh.Meanwhile) {
 		l.mu.Lock()
 		policy := l.policy
 		l.mu.Unlock()
-		switch {
-		case policy == Queue:
+		if policy == Queue {
 			return // it waits, and so does all behind it
+		}
+		switch err := l.change(&r); {
+		case errors.Is(err, ErrDropped):
+			continue
+		case err != nil:
+			return // it fails, or is answered, in a run of its own
+		}
+		switch {
 		case l.ends(r), policy == Interrupt && !l.holds(r):
 			_ = source.Interrupt(ctx) // if it can not be, the message waits
 			return
