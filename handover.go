@@ -15,5 +15,10 @@ type HandoverResult string
 
 // The results of a hand-over.
 const (
-	HandoverResumed HandoverResult = "resumed" // it went on from its checkpoint
+	HandoverResumed   HandoverResult = "resumed"   // it is kept, and went on
+	HandoverForwarded HandoverResult = "forwarded" // it is not kept, and went on all the same
+	HandoverNotified  HandoverResult = "notified"  // it could not, and the user was told
+	HandoverRestarted HandoverResult = "restarted" // it could not, and began anew
+	HandoverCustom    HandoverResult = "custom"    // it could not, and the bot's author decided
+	HandoverDropped   HandoverResult = "dropped"   // it could not, and was forgotten
 )

@@ -40,6 +40,7 @@ type Bot struct {
 
 	before    []func(in *Incoming) error
 	after     []Handler
+	handover  Handover
 	failed    []func(ctx context.Context, run botmesh.Run, err error)
 	handed    []func(ctx context.Context, m botmesh.Handover)
 	languages map[string]map[string]string // texts by the language's tag, in lower case

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -125,32 +126,33 @@ func TestWhatComesMeanwhileIsForThePolicy(t *testing.T) {
 	}
 }
 
-// A command does not interrupt: the message that it follows is still answered.
+// A command neither interrupts nor joins: the message that it follows is answered first.
 func TestACommandWaitsForTheRun(t *testing.T) {
 	t.Parallel()
 	for _, p := range []flow.Policy{flow.Join, flow.Interrupt} {
-		asked := make(chan struct{})
-		m := &talker{coming: make(chan botmesh.Record)}
-		b := bot.New().Meanwhile(p).Command("/count", func(*bot.Context) error { return nil }).Fallback(func(c *bot.Context) error {
-			select {
-			case <-asked: // and taken
-				c.Say("answered")
-			case <-c.Context().Done():
-				return context.Cause(c.Context())
-			}
-			return nil
-		})
-		ctx, cut := context.WithCancelCause(t.Context())
-		m.cut = cut
-		go func() {
+		synctest.Test(t, func(t *testing.T) {
+			m := &talker{coming: make(chan botmesh.Record, 1)}
 			m.coming <- wrote(2, "/count")
-			close(asked)
-		}()
-		out, err := b.Turn(ctx, botmesh.Run{Record: wrote(1, "a")}, m)
-		if err != nil || len(out.Sends) != 1 || out.Through != 0 {
-			t.Errorf("policy %d: got %+v, %v, want an answer, and the command to wait", p, out, err)
-		}
-		cut(nil)
+			b := bot.New().Meanwhile(p).Command("/count", func(*bot.Context) error { return nil }).Fallback(func(c *bot.Context) error {
+				synctest.Wait() // it was looked at
+				select {
+				case m := <-c.Incoming():
+					c.Say("got " + m.Text)
+				case <-c.Context().Done():
+					return context.Cause(c.Context())
+				default:
+					c.Say("answered")
+				}
+				return nil
+			})
+			ctx, cut := context.WithCancelCause(t.Context())
+			defer cut(nil)
+			m.cut = cut
+			out, err := b.Turn(ctx, botmesh.Run{Record: wrote(1, "a")}, m)
+			if err != nil || len(out.Sends) != 1 || out.Sends[0].Text != "answered" || out.Through != 0 || len(m.given) != 1 {
+				t.Errorf("policy %d: got %+v, %v, want an answer, and the command to wait", p, out, err)
+			}
+		})
 	}
 }
 
@@ -164,10 +166,12 @@ func TestAFlowSaysWhatBecomesOfMessagesMeanwhile(t *testing.T) {
 		_, err := flow.Await(c, "more", ask.Text(), "And?")
 		return c.End(), err
 	})
-	got, through := during(t, bot.New().Flow(f), "/plan", "quick")
-	if diff := cmp.Diff([]string{"heard quick", "And?"}, got); diff != "" || through != 2 {
-		t.Errorf("through %d; said (-want +got):\n%s", through, diff)
-	}
+	synctest.Test(t, func(t *testing.T) { // where to wait for ever is an end
+		got, through := during(t, bot.New().Flow(f), "/plan", "quick")
+		if diff := cmp.Diff([]string{"heard quick", "And?"}, got); diff != "" || through != 2 {
+			t.Errorf("through %d; said (-want +got):\n%s", through, diff)
+		}
+	})
 }
 
 // Hooks see what joins a run or interrupts it: it is changed before the handler has it,

@@ -28,6 +28,9 @@ type Texts struct {
 	// Help answers /help when the open question has no help of its own and the
 	// command is not registered. Default: "{commands}", one a line.
 	Help string
+	// Interrupted answers a message for a flow that was lost when its chat moved, see
+	// [Handover]. Default: "we were interrupted, please begin again".
+	Interrupted string
 }
 
 func (t Texts) withDefaults() Texts {
@@ -40,6 +43,7 @@ func (t Texts) withDefaults() Texts {
 		Expired:         cmp.Or(t.Expired, "that button is no longer in use"),
 		NothingBefore:   cmp.Or(t.NothingBefore, "there is no question before this one"),
 		Help:            cmp.Or(t.Help, "{commands}"),
+		Interrupted:     cmp.Or(t.Interrupted, "we were interrupted, please begin again"),
 	}
 }
 

@@ -20,11 +20,9 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 	switch run.Record.Type {
 	case botmesh.TypeMessage, botmesh.TypeCallback, botmesh.TypeTimer:
 	case botmesh.TypeCommand:
-		if run.Record.Resume != nil && run.Record.Resume.Ask {
-			break
+		if len(run.Record.Sends) == 0 && !asksAgain(run.Record) {
+			return botmesh.Outcome{Ignored: true}, nil
 		}
-		// Said from outside, in its place; what the chat waits for it still waits for
-		return botmesh.Outcome{State: run.State, Sends: run.Record.Sends, Ignored: len(run.Record.Sends) == 0}, nil
 	default:
 		if b.events.handler(run) == nil {
 			return botmesh.Outcome{Ignored: true}, nil
@@ -39,35 +37,50 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 		run.Record, run.Also = run.Also[len(run.Also)-1], nil
 	}
 	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat, cancelled: cancelled}
+	before, left := chat.Position, botmesh.Outcome{State: run.State}
+	if t.arrive(run) {
+		if left.State, err = t.chat.Encode(); err != nil {
+			return botmesh.Outcome{}, err
+		}
+	}
+	left.Handover = t.handedOver
+	if run.Record.Type == botmesh.TypeCommand && !asksAgain(run.Record) { // said from outside, in its place; what the chat waits for it still waits for
+		left.Sends = run.Record.Sends
+		return left, nil
+	}
 	t.Hold(isCommand, isCancel)
-	before := chat.Position
 	var usage usageError
 	var drop dropped
 	switch err := t.run(ctx, b.events.handler(run)); {
-	case errors.Is(err, errIgnored):
+	case errors.Is(err, errIgnored), errors.Is(err, flow.ErrDropped):
 		return botmesh.Outcome{Ignored: true}, nil
 	case errors.As(err, &drop):
-		if drop == "" {
-			return botmesh.Outcome{Ignored: true}, nil
-		}
-		return botmesh.Outcome{State: run.State, Sends: []botmesh.Send{{Text: t.T(string(drop))}}}, nil
+		left.Sends = []botmesh.Send{{Text: t.T(string(drop))}}
+		return left, nil
 	case errors.As(err, &usage):
-		return botmesh.Outcome{State: run.State, Sends: []botmesh.Send{{Text: string(usage)}}}, nil
+		left.Sends = []botmesh.Send{{Text: string(usage)}}
+		return left, nil
 	case err != nil:
 		return botmesh.Outcome{}, err
 	}
+	return t.outcome(before)
+}
+
+// asksAgain reports whether a record is the end of a pause, with the wish to ask again.
+func asksAgain(r botmesh.Record) bool { return r.Resume != nil && r.Resume.Ask }
+
+// outcome is what the turn came to, in which a flow waited at before, or none did.
+func (t *turn) outcome(before *flow.Position) (botmesh.Outcome, error) {
+	t.brief(before)
 	t.Watch(before, t.chat.Position)
 	state, err := t.chat.Encode()
 	if err != nil {
 		return botmesh.Outcome{}, err
 	}
 	out := botmesh.Outcome{
-		State: state, Sends: t.Sends(), Commands: t.Commands(), User: t.UserChanges(), Through: t.Heard(),
+		State: state, Sends: t.Sends(), Commands: t.Commands(), User: t.UserChanges(), Through: t.Heard(), Handover: t.handedOver,
 	}
 	out.Arm, out.Disarm = t.Timers()
-	if run.From != "" && before != nil {
-		out.Handover = &botmesh.Handover{Flow: before.Flow, Result: botmesh.HandoverResumed}
-	}
 	return out, nil
 }
 
@@ -86,7 +99,8 @@ type turn struct {
 	bot  *Bot
 	chat flow.Chat
 
-	cancelled bool // by the record, a run
+	cancelled  bool              // by the record, a run
+	handedOver *botmesh.Handover // of the flow that waited elsewhere
 }
 
 // run handles the record, with the hooks around it.
@@ -94,7 +108,11 @@ func (t *turn) run(ctx context.Context, event Handler) error {
 	if err := errors.Join(t.listen(ctx), t.speak()); err != nil {
 		return err
 	}
-	if err := t.route(event); err != nil {
+	handled, err := t.lost()
+	if err == nil && !handled {
+		err = t.route(event)
+	}
+	if err != nil {
 		return err
 	}
 	return t.finish()
@@ -102,7 +120,7 @@ func (t *turn) run(ctx context.Context, event Handler) error {
 
 func (t *turn) route(event Handler) error {
 	if t.Record().Resume != nil {
-		if t.chat.Position == nil {
+		if t.chat.Position == nil || t.chat.Position.IsLost() {
 			return errIgnored
 		}
 		return t.askAgain("")
@@ -177,7 +195,7 @@ func (t *turn) fired() error {
 
 // timeUp lets the flow that waits go on without an answer.
 func (t *turn) timeUp() error {
-	if t.chat.Position == nil {
+	if t.chat.Position == nil || t.chat.Position.IsLost() {
 		return errIgnored
 	}
 	p := *t.chat.Position

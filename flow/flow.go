@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 )
@@ -49,6 +50,10 @@ type Definition interface {
 	TimeUp(t *Turn, p Position) (at *Position, effect bool, err error)
 	// Help is what helps with the open question, empty if nothing does.
 	Help(p Position) string
+	// Brief is what is noted of a position at the end of a turn, nil if the flow is kept.
+	Brief(p Position, now time.Time, forward bool, ttl time.Duration) *Brief
+	// Fits reports whether a conversation goes on here as in the build that asked.
+	Fits(p Position) bool
 
 	// walk visits the flow and those that it calls, each once.
 	walk(seen map[Definition]bool, visit func(d Definition))
@@ -98,6 +103,9 @@ func New[S any](name string, opts ...Option) *Flow[S] {
 	}
 	if f.back < 0 || f.back > MaxBack {
 		f.fault("goes back %d questions, want 0 to %d", f.back, MaxBack)
+	}
+	if f.ttl < 0 {
+		f.fault("is kept for %s, want a time", f.ttl)
 	}
 	t := reflect.TypeFor[S]()
 	if t.Kind() != reflect.Struct {

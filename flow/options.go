@@ -1,5 +1,7 @@
 package flow
 
+import "time"
+
 // Option sets something of a whole flow.
 type Option interface{ apply(*options) }
 
@@ -7,6 +9,9 @@ type options struct {
 	triggers []string
 	back     int
 	timeout  timeout
+
+	ephemeral bool
+	ttl       time.Duration
 
 	meanwhile Policy
 }

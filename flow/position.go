@@ -43,6 +43,8 @@ type Position struct {
 	// the question was asked: by them a later build sees what has changed.
 	Wait  string `json:"wait"`
 	Shape string `json:"shape"`
+	// Brief is nil while the flow is kept.
+	Brief *Brief `json:"brief,omitempty"`
 	// Trail are the positions of the questions before, for [Definition.Back].
 	Trail []Position `json:"trail,omitempty"`
 }

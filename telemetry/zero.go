@@ -20,7 +20,7 @@ func Zero(ctx context.Context, providers ...string) {
 			c.Add(ctx, 0, metric.WithAttributes(key.String(v)))
 		}
 	}
-	zero(Handovers, KeyOutcome, "resumed")
+	zero(Handovers, KeyOutcome, "resumed", "forwarded", "notified", "restarted", "custom", "dropped")
 	zero(LeasesLost, KeyReason, "expired", "stalled", "superseded", "settled", "unavailable")
 	zero(Conflicts, KeyReason, "superseded", "lease_lost")
 	zero(DeadLetters, KeyKind, "record", "send")

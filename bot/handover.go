@@ -1,0 +1,128 @@
+package bot
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/flow"
+)
+
+// Handover decides for flows that are not kept ([flow.Ephemeral]) when another process
+// gets their chat. Those that are kept go on in any case.
+type Handover struct {
+	// Forward lets them go on there, if the flow that waits is the same in both builds,
+	// or the question that is open, and its time is not up. By default they are lost.
+	Forward bool
+	// TTL is how long after its last question one is forwarded that says nothing of
+	// it. Defaults to five minutes.
+	TTL time.Duration
+	// Lost is what is done for one that can not go on, when the next message comes.
+	Lost LostPolicy
+	// Decide does that in place of Lost, and reports whether it has dealt with the
+	// message too, which else is handled like any other.
+	Decide func(c *Context, lost Lost) (handled bool, err error)
+}
+
+// LostPolicy is what is done for a flow that can not go on.
+type LostPolicy int
+
+// The policies.
+const (
+	// Forget does nothing: the message is handled like any other.
+	Forget LostPolicy = iota
+	// Notify says Texts.Interrupted in answer to the message.
+	Notify
+	// Restart begins the flow anew, in place of handling the message. A flow that this
+	// build does not have is forgotten.
+	Restart
+)
+
+// Lost is a flow that can not go on.
+type Lost struct {
+	Flow, Step string
+	State      json.RawMessage // as it was left, perhaps by another build
+	// Changed says that it could be forwarded but for a flow that is another in this
+	// build.
+	Changed bool
+}
+
+// Handover sets what becomes of flows that are not kept when their chat moves.
+func (b *Bot) Handover(h Handover) *Bot {
+	if h.TTL < 0 || h.Lost < Forget || h.Lost > Restart || h.Decide != nil && h.Lost != Forget {
+		b.fault("Handover has a TTL of %s, policy %d, and a function: %t", h.TTL, h.Lost, h.Decide != nil)
+	}
+	b.handover = h
+	return b
+}
+
+// arrive decides whether the flow that waits goes on in this process, before its record
+// is looked at. It reports whether that changes what is kept of the chat.
+func (t *turn) arrive(run botmesh.Run) (changed bool) {
+	p := t.chat.Position
+	switch {
+	case p == nil:
+		return false
+	case p.Brief == nil:
+		t.moved(run, *p, botmesh.HandoverResumed)
+		return false
+	case p.Brief.Forward && !p.Brief.Until.After(run.Now):
+		t.chat.Position = nil // it was never more than for a while
+		return true
+	}
+	f := t.bot.flows[p.Flow]
+	if !p.Brief.Lost && (run.From == "" || p.Brief.Forward && f != nil && f.Fits(*p)) {
+		t.moved(run, *p, botmesh.HandoverForwarded)
+		return false
+	}
+	lost, brief := *p, *p.Brief // until a message comes: the user is not told before
+	brief.Lost, lost.Brief = true, &brief
+	t.chat.Position = &lost
+	return true
+}
+
+// lost does what is to be done for a flow that may not go on, if it is lost and the user
+// said something. It reports true if the record is dealt with.
+func (t *turn) lost() (handled bool, err error) {
+	p, r := t.chat.Position, t.Record().Type
+	if !p.IsLost() || r != botmesh.TypeMessage && r != botmesh.TypeCallback {
+		return false, nil
+	}
+	t.chat.Position = nil
+	h, f, result := t.bot.handover, t.bot.flows[p.Flow], botmesh.HandoverDropped
+	switch {
+	case h.Decide != nil:
+		result = botmesh.HandoverCustom
+		err = t.handle(func(c *Context) (err error) {
+			handled, err = h.Decide(c, Lost{Flow: p.Flow, Step: p.Step, State: p.State, Changed: p.Brief.Forward})
+			return err
+		}, "")
+	case h.Lost == Notify:
+		result, handled = botmesh.HandoverNotified, true
+		t.Say(t.T(t.bot.texts.Interrupted))
+	case h.Lost == Restart && f != nil:
+		result, handled = botmesh.HandoverRestarted, true
+		err = t.start(f)
+	}
+	t.handedOver = &botmesh.Handover{Flow: p.Flow, Result: result}
+	return handled, err
+}
+
+// moved notes that a flow of another process goes on.
+func (t *turn) moved(run botmesh.Run, p flow.Position, result botmesh.HandoverResult) {
+	if run.From != "" {
+		t.handedOver = &botmesh.Handover{Flow: p.Flow, Result: result}
+	}
+}
+
+// brief notes of the flow that waits now for how long it does.
+func (t *turn) brief(before *flow.Position) {
+	p := t.chat.Position
+	if p == nil || p == before || p.IsLost() {
+		return
+	}
+	if f := t.bot.flows[p.Flow]; f != nil {
+		h := t.bot.handover
+		p.Brief = f.Brief(*p, t.Now(), h.Forward, h.TTL)
+	}
+}
