@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -39,7 +40,9 @@ func serve(ctx context.Context, redis string, orders <-chan Order, bank *Bank) e
 		return err // a wrong address or password; a Redis that is away is waited for
 	}
 	defer client.Close()
-	c, err := rediscoord.New(rediscoord.Config{Client: client, Prefix: "shop", Lease: 10 * time.Second, TurnWait: time.Minute})
+	c, err := rediscoord.New(rediscoord.Config{
+		Client: client, Prefix: "shop", Lease: 10 * time.Second, TurnWait: time.Minute, Logger: slog.Default(),
+	})
 	if err != nil {
 		return err
 	}
