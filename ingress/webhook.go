@@ -165,27 +165,43 @@ func standIn(providerID string, body []byte) []botmesh.Record {
 	return []botmesh.Record{rec}
 }
 
-// store publishes the records. It goes on when the platform hangs up: what is
-// stored then is a duplicate when the platform repeats it.
+// stored is what came of publishing a webhook's records.
+type stored struct {
+	placed []journal.Placed
+	err    error
+}
+
+// store publishes the records. It goes on when the platform hangs up, or was answered
+// that nothing is known to be stored: what is stored then is a duplicate when the
+// platform repeats it.
 func (h *handler) store(ctx context.Context, rcv *receiver, body []byte, recs []botmesh.Record) verdict {
 	select {
 	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
 	default:
 		return verdict{status: http.StatusServiceUnavailable, outcome: unavailable, text: "too busy, repeat it later", err: errors.New("too many webhooks at once")}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.cfg.Timeout)
 	defer cancel()
-	placed, err := h.publish(ctx, recs)
-	if errors.Is(err, journal.ErrInvalid) || errors.Is(err, botmesh.ErrTooLarge) {
-		h.cfg.Logger.ErrorContext(ctx, "a webhook's records can not be journaled, it is kept as an event", "provider", rcv.ID(), "err", err)
-		placed, err = h.publish(ctx, standIn(rcv.ID(), body))
+	done := make(chan stored, 1)
+	go func() {
+		defer func() { <-h.slots }()
+		done <- h.journal(ctx, rcv, body, recs)
+	}()
+	var got stored
+	select {
+	case got = <-done:
+	case <-ctx.Done(): // a client that is just connecting again may not heed it for seconds
+		select {
+		case got = <-done:
+		default:
+			got.err = fmt.Errorf("%w: %w", botmesh.ErrUnknown, ctx.Err())
+		}
 	}
-	if err != nil {
-		return verdict{status: http.StatusServiceUnavailable, outcome: unavailable, text: "not stored, repeat it later", err: err}
+	if got.err != nil {
+		return verdict{status: http.StatusServiceUnavailable, outcome: unavailable, text: "not stored, repeat it later", err: got.err}
 	}
-	v := verdict{status: http.StatusOK, outcome: accepted, records: len(placed)}
-	for _, p := range placed {
+	v := verdict{status: http.StatusOK, outcome: accepted, records: len(got.placed)}
+	for _, p := range got.placed {
 		if p.Duplicate {
 			v.repeated++
 		}
@@ -194,6 +210,16 @@ func (h *handler) store(ctx context.Context, rcv *receiver, body []byte, recs []
 		v.answer = a.Answer(body)
 	}
 	return v
+}
+
+// journal publishes the records, or, if they can not be journaled, an event.
+func (h *handler) journal(ctx context.Context, rcv *receiver, body []byte, recs []botmesh.Record) stored {
+	placed, err := h.publish(ctx, recs)
+	if errors.Is(err, journal.ErrInvalid) || errors.Is(err, botmesh.ErrTooLarge) {
+		h.cfg.Logger.ErrorContext(ctx, "a webhook's records can not be journaled, it is kept as an event", "provider", rcv.ID(), "err", err)
+		placed, err = h.publish(ctx, standIn(rcv.ID(), body))
+	}
+	return stored{placed, err}
 }
 
 func (h *handler) publish(ctx context.Context, recs []botmesh.Record) ([]journal.Placed, error) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,6 +181,36 @@ func TestJournalThatHangsIs503InTime(t *testing.T) {
 		}
 		if took := time.Since(start); took != 1500*time.Millisecond {
 			t.Errorf("got an answer after %v, want it after 1.5s", took)
+		}
+	})
+}
+
+// A journal whose client does not heed the end of its time, since it is just connecting
+// again, delays no answer. Until it is done it counts as busy.
+//
+// SPEC: J1
+func TestJournalThatHeedsNoTimeIs503InTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var back atomic.Bool
+		j := fakeJournal{publish: func(context.Context, []botmesh.Record) error {
+			if !back.Load() {
+				time.Sleep(3 * time.Second)
+			}
+			return nil
+		}}
+		h := newHandler(t, Config{Journal: &j, Receivers: []provider.Receiver{telegramAs(t, "tg-deaf")}, Concurrency: 1})
+		for i, want := range []time.Duration{1500 * time.Millisecond, 0} {
+			start := time.Now()
+			w := post(t, h, "tg-deaf", telegramtest.Text(1, 55, "hi"))
+			if took := time.Since(start); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || took != want {
+				t.Errorf("post %d: got %d with Retry-After %q after %v, want 503 with 1 after %v", i, w.Code, w.Header().Get("Retry-After"), took, want)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		back.Store(true)
+		if w := post(t, h, "tg-deaf", telegramtest.Text(1, 55, "hi")); w.Code != http.StatusOK {
+			t.Errorf("got %d afterwards, want 200", w.Code)
 		}
 	})
 }
