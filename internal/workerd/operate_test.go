@@ -174,7 +174,7 @@ func TestDeadLettersArePutBackOrDropped(t *testing.T) {
 	blocked.Store(true)
 	f.telegram.Script(func(_, text string) telegramtest.Fault {
 		if text == "blocked" && blocked.Load() {
-			return telegramtest.Fault{Status: http.StatusForbidden}
+			return telegramtest.Fault{Status: http.StatusBadRequest}
 		}
 		return telegramtest.Fault{}
 	})
