@@ -119,8 +119,7 @@ func as(t *testing.T, url string, secure *tls.Config, role string) *nats.Conn {
 	return nc
 }
 
-// A role may do what its program does, as the programs show that run under it (package
-// deploy), and nothing of this.
+// A role may do what is listed for it, and nothing else of what there is.
 //
 // SPEC X3
 func TestEachRoleMayDoNothingElse(t *testing.T) {
