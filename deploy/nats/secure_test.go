@@ -145,7 +145,7 @@ func TestEachRoleMayDoNothingElse(t *testing.T) {
 			[]string{"_INBOX.botmesh-ingress.x", "bot.out.demo.web.1"}},
 		{"worker", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
 			"$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
-			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1",
+			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_DEAD", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1",
 			"bot.act.demo.x", "bot.pause.demo.x"}, []string{"_INBOX.botmesh-worker.x", "bot.pause.demo.x"}},
 	} {
 		nc := as(t, node.URL, secure, c.role)
@@ -177,7 +177,7 @@ var subjects = []string{
 	"bot.in.other.telegram.1", "bot.out.other.web.1", "$KV.BOT_other_CP.x", "anything",
 	"_INBOX.botmesh-ingress.x", "_INBOX.botmesh-worker.x", "_INBOX.botmesh.x", "_INBOX.x",
 	"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.CREATE.X", "$JS.API.STREAM.UPDATE.BOT_demo_INBOX",
-	"$JS.API.STREAM.DELETE.BOT_demo_DEAD", "$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_OUTBOX", "$JS.API.STREAM.PURGE.KV_BOT_demo_CP",
+	"$JS.API.STREAM.DELETE.BOT_demo_DEAD", "$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_DEAD", "$JS.API.STREAM.PURGE.BOT_demo_OUTBOX", "$JS.API.STREAM.PURGE.KV_BOT_demo_CP",
 	"$JS.API.STREAM.MSG.DELETE.BOT_demo_INBOX", "$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.INFO.BOT_other_INBOX",
 	"$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.STREAM.MSG.GET.BOT_other_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
 	"$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.CREATE.BOT_demo_OUTBOX.x", "$JS.API.CONSUMER.DELETE.BOT_demo_INBOX.x",
