@@ -9,7 +9,6 @@ import (
 
 	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/e2e/history"
-	"github.com/botmesh-go/botmesh/e2e/netproxy"
 	"github.com/botmesh-go/botmesh/e2e/probe"
 )
 
@@ -85,9 +84,7 @@ func (c *chaos) overtake(ctx context.Context, w *fleet.Replica) (effect string, 
 	if err != nil {
 		return "", err
 	}
-	redis := c.fleet.Link(w.Name, "redis")
-	redis.Set(silent)
-	defer redis.Set(netproxy.Rules{})
+	defer c.fleet.Link(w.Name, "redis").Add(silent)()
 	other := func(e history.Event) bool {
 		return e.Kind == history.Commit && e.Outcome == history.Done && e.Chat == chat && e.Process != victim
 	}

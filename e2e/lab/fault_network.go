@@ -15,8 +15,8 @@ func (c *chaos) rule(ctx context.Context, f Fault, r netproxy.Rules, links ...*n
 	before := make([]netproxy.Stats, len(links))
 	for i, l := range links {
 		before[i] = l.Stats()
-		l.Set(r)
 	}
+	end := add(r, links)
 	wait(ctx, f.Length)
 	touched := func() (n int) {
 		for i, l := range links {
@@ -26,9 +26,7 @@ func (c *chaos) rule(ctx context.Context, f Fault, r netproxy.Rules, links ...*n
 	}
 	for touched() == 0 && wait(ctx, 50*time.Millisecond) {
 	}
-	for _, l := range links {
-		l.Set(netproxy.Rules{})
-	}
+	end()
 	what := "pieces kept back"
 	switch {
 	case r.Cut:
@@ -37,6 +35,19 @@ func (c *chaos) rule(ctx context.Context, f Fault, r netproxy.Rules, links ...*n
 		what = "pieces delayed"
 	}
 	return counted(touched(), what), nil
+}
+
+// add puts rules on links, beside those of other faults, until end is called.
+func add(r netproxy.Rules, links []*netproxy.Proxy) (end func()) {
+	var ends []func()
+	for _, l := range links {
+		ends = append(ends, l.Add(r))
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
 }
 
 // nats are the links of a replica to the nodes.
@@ -105,14 +116,10 @@ func isolateLeader(ctx context.Context, c *chaos, f Fault, begin func(string)) (
 	if f.Pick%2 == 1 {
 		rules = netproxy.Rules{Cut: true}
 	}
-	for _, l := range links {
-		l.Set(rules)
-	}
+	end := add(rules, links)
 	next, err := c.awaitLeader(ctx, stream, leader)
 	wait(ctx, f.Length)
-	for _, l := range links {
-		l.Set(netproxy.Rules{})
-	}
+	end()
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -28,6 +29,14 @@ type Rules struct {
 
 func (r Rules) holds(d direction) bool {
 	return d == requests && r.HoldRequests || d == answers && r.HoldAnswers
+}
+
+// with is the rules with others beside them.
+func (r Rules) with(o Rules) Rules {
+	return Rules{
+		Cut: r.Cut || o.Cut, HoldRequests: r.HoldRequests || o.HoldRequests, HoldAnswers: r.HoldAnswers || o.HoldAnswers,
+		Lose: r.Lose || o.Lose, Delay: max(r.Delay, o.Delay),
+	}
 }
 
 // Stats count what a proxy did since it began.
@@ -55,7 +64,8 @@ type Proxy struct {
 	done         sync.WaitGroup
 
 	mu      sync.Mutex
-	rules   Rules
+	rules   Rules         // all that are there, as one
+	each    []*Rules      // one by one
 	changed chan struct{} // closed and replaced with the rules
 	stats   Stats
 	links   map[*link]struct{}
@@ -77,17 +87,40 @@ func Listen(target string) (*Proxy, error) {
 // Addr is where the proxy listens.
 func (p *Proxy) Addr() string { return p.addr }
 
-// Set makes these the rules from now on, in place of those before.
+// Set makes these the rules from now on, in place of all before.
 func (p *Proxy) Set(r Rules) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	lose := p.rules.Lose
-	p.rules = r
+	p.change([]*Rules{&r}, p.rules.Lose)
+}
+
+// Add puts rules beside those that are there, until end is called or [Proxy.Set].
+func (p *Proxy) Add(r Rules) (end func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	added := &r
+	p.change(append(slices.Clone(p.each), added), false)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if i := slices.Index(p.each, added); i >= 0 {
+			p.change(slices.Delete(slices.Clone(p.each), i, i+1), r.Lose)
+		}
+	}
+}
+
+// change puts rules in place of those that were there; lose says that one of those ends
+// which loses what it held. It is called with the lock held.
+func (p *Proxy) change(each []*Rules, lose bool) {
+	p.each, p.rules = each, Rules{}
+	for _, r := range each {
+		p.rules = p.rules.with(*r)
+	}
 	close(p.changed)
 	p.changed = make(chan struct{})
 	for l := range p.links {
 		switch {
-		case r.Cut:
+		case p.rules.Cut:
 			p.stats.Cut++
 			l.reset()
 		case lose && l.held:

@@ -264,3 +264,33 @@ func TestCloseEndsWhatIsHeld(t *testing.T) {
 	}
 	c.isGone()
 }
+
+// Two that put rules on one way do not take each other's away.
+func TestRulesStandBesideEachOther(t *testing.T) {
+	t.Parallel()
+	p, heard := started(t)
+	c := dial(t, p)
+	slow := p.Add(netproxy.Rules{Delay: time.Millisecond})
+	hold := p.Add(netproxy.Rules{HoldAnswers: true})
+	c.say("a")
+	<-heard
+	slow()
+	c.silence()
+	hold()
+	c.hears("a")
+
+	lose := p.Add(netproxy.Rules{HoldAnswers: true, Lose: true})
+	c.say("b")
+	<-heard
+	p.Add(netproxy.Rules{Delay: time.Millisecond})()
+	c.silence()
+	lose()
+	c.isGone()
+
+	late := p.Add(netproxy.Rules{HoldRequests: true})
+	p.Set(netproxy.Rules{})
+	late()
+	c = dial(t, p)
+	c.say("c")
+	c.hears("c")
+}
