@@ -1,6 +1,6 @@
 // Package deploy_test proves that what is shipped to run Botmesh with says what the
-// programs know: it reads each file, holds it against the settings, and runs each
-// command with the settings that stand there, on real servers.
+// programs know: it reads each file and holds it against the settings. It starts none
+// of it.
 package deploy_test
 
 import (
