@@ -272,3 +272,23 @@ func (w *world) calls() int {
 	defer w.platform.mu.Unlock()
 	return w.platform.calls
 }
+
+// A record waits to be tried again while its chat is paused and resumed: who has the
+// turn learns of it before the next try.
+//
+// DESIGN: N9.
+func TestARecordThatWaitsForATryIsPassedOver(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		o := pausing(w)
+		w.start()
+		w.post("a", "fails")
+		w.waitFor(func() bool { return w.bot.ran() == 4 }) // the next try is a while off
+		p := o.pause("a", acts.All)
+		o.resume(p, false, 0)
+		w.settled(5 * time.Minute)
+		if ran, dead := w.bot.ran(), w.dead(); ran != 5 || len(dead) != 0 { // the fifth run is that of the resume itself
+			t.Errorf("got %d runs and %+v set aside, want no try after the pause", ran, dead)
+		}
+	})
+}

@@ -44,11 +44,17 @@ func (h *hold) record(e journal.Entry) error {
 	if err := h.claim(e.Record); err != nil {
 		return err
 	}
+	return h.tryUntilApplied(e.Record)
+}
+
+// tryUntilApplied runs a record until it is applied or set aside, or an operator wants
+// it passed over.
+func (h *hold) tryUntilApplied(r botmesh.Record) error {
 	var also []botmesh.Record // what interrupted its runs so far
 	for {
-		tries := h.tries(e.Record)
+		tries := h.tries(r)
 		if tries.Deaths >= convicted {
-			return h.setRecordAside(e.Record, tries.N, errKills(tries.Deaths))
+			return h.setRecordAside(r, tries.N, errKills(tries.Deaths))
 		}
 		if err := h.backOff(tries.NotBefore); err != nil {
 			return err
@@ -56,7 +62,10 @@ func (h *hold) record(e journal.Entry) error {
 		if err := h.paused(h.ctx); err != nil {
 			return err
 		}
-		err := h.attempt(e.Record, also, tries)
+		if h.passedOver(r) { // as the look for a pause may have learned just now
+			return h.passOver(r)
+		}
+		err := h.attempt(r, also, tries)
 		var failed *failedError
 		var interrupted *interruptedError
 		switch {
@@ -68,9 +77,9 @@ func (h *hold) record(e journal.Entry) error {
 		case !errors.As(err, &failed):
 			return err
 		case tries.N+1 >= h.d.cfg.Tries:
-			return h.setRecordAside(e.Record, tries.N+1, failed.err)
+			return h.setRecordAside(r, tries.N+1, failed.err)
 		}
-		if err := h.noteTry(e.Record, tries, failed.err); err != nil {
+		if err := h.noteTry(r, tries, failed.err); err != nil {
 			return err
 		}
 	}

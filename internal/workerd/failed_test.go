@@ -23,7 +23,7 @@ func TestTheBotHearsOfSendsThatFailed(t *testing.T) {
 	platform := telegramtest.New(token)
 	platform.Script(func(_, text string) telegramtest.Fault {
 		if text == "bad" || text == "sorry" {
-			return telegramtest.Fault{Status: http.StatusForbidden}
+			return telegramtest.Fault{Status: http.StatusBadRequest}
 		}
 		return telegramtest.Fault{}
 	})

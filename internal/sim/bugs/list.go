@@ -198,7 +198,7 @@ var commit = []bug{
 		old: "case r.Hops >= botmesh.MaxHops:", new: "case r.Hops < 0:",
 		elsewhere: "./dispatcher TestCommandsDoNotGoRoundForEver", unseen: "a command here makes no other"},
 	{rule: "C9", why: "what is ordered from outside ends the conversation", file: "bot/turn.go",
-		old: "return botmesh.Outcome{State: run.State, Sends: run.Record.Sends", new: "return botmesh.Outcome{Sends: run.Record.Sends",
+		old: "left.Sends = run.Record.Sends", new: "left = botmesh.Outcome{Sends: run.Record.Sends}",
 		elsewhere: "./bot TestACommandSendsAndLeavesTheConversationAlone", unseen: "the bot here is the simulation's own"},
 	{rule: "C10", why: "a tombstone goes while its records can come again", file: commitGo,
 		old: "ttl = 2 * h.d.cfg.Retention", new: "ttl = h.d.cfg.Retention / 2"},
