@@ -54,7 +54,7 @@ func (a *API) listDead(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 	if err != nil {
 		return nil, err
 	}
-	f := journal.Filter{Limit: limit, Newest: r.FormValue("newest") != ""}
+	f := journal.Filter{Limit: limit, Newest: r.FormValue("newest") != "", Kind: journal.DeadKind(r.FormValue("kind"))}
 	if text := r.FormValue("chat"); text != "" {
 		if f.Chat, err = botmesh.ParseChatKey(text); err != nil {
 			return nil, wrongError{err}
@@ -64,11 +64,9 @@ func (a *API) listDead(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 	if err != nil {
 		return nil, err
 	}
-	all := []Dead{}
-	for _, l := range letters {
-		if kind := r.FormValue("kind"); kind == "" || string(l.Kind) == kind {
-			all = append(all, deadOf(l, false))
-		}
+	all := make([]Dead, len(letters))
+	for i, l := range letters {
+		all[i] = deadOf(l, false)
 	}
 	return all, nil
 }

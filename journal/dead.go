@@ -192,23 +192,24 @@ type DeadLetter struct {
 	Trace map[string]string
 }
 
-// DeadLetters lists dead letters in the order they were set aside; those that were
-// forgotten count for the limit. Errors are as
-// of [Journal.List].
+// DeadLetters lists dead letters in the order they were set aside. Those that were
+// forgotten do not count for the limit: to get past their marks all the dead letters
+// there are may be read. Errors are as of [Journal.List].
 func (j *Journal) DeadLetters(ctx context.Context, f Filter) ([]DeadLetter, error) {
 	subject := allOf(familyDead, j.bot)
 	if f.Chat != (botmesh.ChatKey{}) {
 		subject = deadSubject(j.bot, f.Chat, "*")
 	}
-	stored, err := scan(ctx, j.dead, subject, f)
+	stored, err := scan(ctx, j.dead, subject, f, func(m jet.Stored) bool {
+		kind := DeadKind(m.Header.Get(headerDeadKind))
+		return kind != deadForgotten && (f.Kind == "" || kind == f.Kind)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("journal: list dead letters: %w", err)
 	}
-	letters := make([]DeadLetter, 0, len(stored))
-	for _, m := range stored {
-		if l := j.exhume(m); l.Kind != deadForgotten {
-			letters = append(letters, l)
-		}
+	letters := make([]DeadLetter, len(stored))
+	for i, m := range stored {
+		letters[i] = j.exhume(m)
 	}
 	return letters, nil
 }

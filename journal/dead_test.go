@@ -223,3 +223,42 @@ func TestAForgottenDeadLetterStaysAway(t *testing.T) {
 		t.Errorf("got %+v, want nothing", got)
 	}
 }
+
+// However many dead letters were handled, or are of another kind: those that are left
+// are found, up to the limit, the oldest or the newest.
+func TestTheLimitCountsOnlyDeadLettersThatAreListed(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	want := map[DeadKind][]uint64{}
+	for seq := range uint64(12) {
+		d := Dead{Chat: chat("1"), Epoch: "e0", Seq: seq + 1}
+		if err := j.SetAside(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		part := DeadPart{Chat: d.Chat, Part: botmesh.LetterID(d.Chat, "e0", seq+1) + "/0.0"}
+		if err := j.SetAsidePart(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, l := range deadOf(t, j, Filter{}) {
+		if i%8 < 2 {
+			want[l.Kind] = append(want[l.Kind], l.Seq)
+			want[""] = append(want[""], l.Seq)
+		} else if err := j.Forget(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for kind, left := range want {
+		for limit := 1; limit <= len(left); limit++ {
+			for newest, want := range map[bool][]uint64{false: left[:limit], true: left[len(left)-limit:]} {
+				var got []uint64
+				for _, l := range deadOf(t, j, Filter{Kind: kind, Limit: limit, Newest: newest}) {
+					got = append(got, l.Seq)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%d of kind %q, newest %v (-want +got):\n%s", limit, kind, newest, diff)
+				}
+			}
+		}
+	}
+}

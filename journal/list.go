@@ -34,6 +34,8 @@ type Filter struct {
 	Newest bool
 	// Statuses lists what platforms told of sends, in place of the chats' records.
 	Statuses bool
+	// Kind lists dead letters of one kind alone; records have none.
+	Kind DeadKind
 }
 
 // List returns records in the journal's order. It is complete: where a replica's
@@ -49,7 +51,7 @@ func (j *Journal) List(ctx context.Context, f Filter) ([]Entry, error) {
 	if f.Chat != (botmesh.ChatKey{}) {
 		subject = subjectOf(family, j.bot, f.Chat)
 	}
-	stored, err := scan(ctx, j.inbox, subject, f)
+	stored, err := scan(ctx, j.inbox, subject, f, nil)
 	if err != nil {
 		return nil, fmt.Errorf("journal: list: %w", err)
 	}
@@ -83,14 +85,14 @@ func (j *Journal) Statuses(ctx context.Context, f Filter) ([]Entry, error) {
 	return entries, nil
 }
 
-// scan reads the messages of a subject that a filter lets through.
-func scan(ctx context.Context, stream jet.Stream, subject string, f Filter) ([]jet.Stored, error) {
+// scan reads the messages of a subject that a filter and keep, if there is one, let through.
+func scan(ctx context.Context, stream jet.Stream, subject string, f Filter, keep func(jet.Stored) bool) ([]jet.Stored, error) {
 	limit := f.Limit
 	if limit <= 0 {
 		limit = DefaultList
 	}
 	return jet.Scan(ctx, stream, subject, jet.Window{
-		From: f.From, Since: f.Since, Until: f.Until, Limit: min(limit, MaxList), Newest: f.Newest,
+		From: f.From, Since: f.Since, Until: f.Until, Limit: min(limit, MaxList), Newest: f.Newest, Keep: keep,
 	})
 }
 

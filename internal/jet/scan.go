@@ -23,6 +23,9 @@ type Window struct {
 	Limit int
 	// Newest returns the last of what there is, not the first.
 	Newest bool
+	// Keep, if set, says which messages are returned and count for the limit. To find
+	// them the rest of the stream may be read.
+	Keep func(Stored) bool
 }
 
 // Scan reads the messages of a subject (wildcards allowed) in a window, in order. It
@@ -70,7 +73,7 @@ func collect(ctx context.Context, stream Stream, subject string, from uint64, w 
 	var of []Stored
 	for w.Newest || len(of) < w.Limit {
 		room := scanPage
-		if !w.Newest {
+		if !w.Newest && w.Keep == nil {
 			room = min(w.Limit-len(of), scanPage)
 		}
 		page, err := stream.Range(ctx, subject, from, room)
@@ -85,14 +88,20 @@ func collect(ctx context.Context, stream Stream, subject string, from uint64, w 
 		if late >= 0 {
 			page = page[:late]
 		}
-		of = append(of, page...)
-		of = of[max(0, len(of)-w.Limit):] // none goes but where the newest are wanted
+		for _, m := range page {
+			from = m.Seq + 1
+			if w.Keep == nil || w.Keep(m) {
+				of = append(of, m)
+			}
+		}
+		if w.Newest {
+			of = of[max(0, len(of)-w.Limit):]
+		}
 		if end {
 			break
 		}
-		from = page[len(page)-1].Seq + 1
 	}
-	return of, nil
+	return of[:min(len(of), w.Limit)], nil
 }
 
 // askLeader returns the one message that comes next, or none.
