@@ -14,9 +14,10 @@ type Letter struct {
 	// At is the time of the commit.
 	At    time.Time `json:"at"`
 	Parts []Part    `json:"parts"`
-	// Reply says that the user did something to which this is the answer, unlike a
-	// reminder or what a backend wants said.
-	Reply bool `json:"reply,omitempty"`
+	// Heard is where the last record is that the chat's user had sent by then, empty
+	// if it is not known or if an operator wants the letter sent in any case. A chat that
+	// takes nothing until its user does something is called again with another.
+	Heard string `json:"heard,omitempty"`
 	// Trace is the trace context of the turn that wrote it.
 	Trace map[string]string `json:"trace,omitempty"`
 }

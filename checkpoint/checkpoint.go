@@ -43,6 +43,8 @@ type Checkpoint struct {
 	Epoch    string    `json:"epoch,omitempty"`
 	Cursor   uint64    `json:"cursor,omitempty"`
 	CursorAt time.Time `json:"cursor_at,omitzero"`
+	// Heard is where the last record is that the chat's user sent, empty if unknown.
+	Heard string `json:"heard,omitempty"`
 
 	State []byte `json:"state,omitempty"`
 	// By is the incarnation that committed State, empty without one.

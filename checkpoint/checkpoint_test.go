@@ -124,6 +124,9 @@ func TestRecentIDs(t *testing.T) {
 	if !a.Has("a") || a.Has("b") || b.Has("a") || !b.Has("b") {
 		t.Error("two lists made from one share their memory")
 	}
+	if again := r.With("150"); len(again) != len(r) || !again.Has("72") || !again.Has("199") {
+		t.Error("an id that came again has pushed another out")
+	}
 }
 
 func FuzzDecode(f *testing.F) {

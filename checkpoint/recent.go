@@ -26,10 +26,9 @@ func (r RecentIDs) Has(id string) bool { return slices.Contains(r, hashID(id)) }
 
 // With returns the ids with id as the newest and the oldest over [MaxRecent] dropped.
 func (r RecentIDs) With(id string) RecentIDs {
-	if over := len(r) + 1 - MaxRecent; over > 0 {
-		r = r[over:]
-	}
-	return append(slices.Clip(slices.Clone(r)), hashID(id))
+	h := hashID(id)
+	with := append(slices.DeleteFunc(slices.Clone(r), func(known uint64) bool { return known == h }), h)
+	return with[max(0, len(with)-MaxRecent):]
 }
 
 // MarshalText writes eight bytes an id, in base64.

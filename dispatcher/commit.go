@@ -72,7 +72,9 @@ func (h *hold) letter(ctx context.Context, r botmesh.Record, id string, sends []
 	if err != nil {
 		return nil, err
 	}
-	letter.Reply = r.User != "" && r.Type != botmesh.TypeTimer && r.Type != botmesh.TypeCommand && r.Type != botmesh.TypeEvent
+	if r.RequeueOf == "" {
+		letter.Heard = heard(h.cp, r)
+	}
 	if n := size(letter); n > maxEffects {
 		return nil, fmt.Errorf("%w: the sends of one record are about %d bytes, want at most %d", botmesh.ErrTooLarge, n, maxEffects)
 	}
@@ -100,12 +102,21 @@ func (h *hold) past(r botmesh.Record, more ...botmesh.Record) checkpoint.Checkpo
 	next.Timers = withoutTimer(next.Timers, r.Timer)
 	next.During, next.Tries, next.Claim, next.Effects = nil, nil, nil, nil
 	for _, r := range append([]botmesh.Record{r}, more...) {
+		next.Heard = heard(next, r)
 		next.Cursor, next.CursorAt = r.Seq, r.Stored
 		if r.ID != "" {
 			next.Recent = next.Recent.With(r.ID)
 		}
 	}
 	return next
+}
+
+// heard is where the last record of the chat's user is, up to r.
+func heard(cp checkpoint.Checkpoint, r botmesh.Record) string {
+	if r.User == "" || r.Type == botmesh.TypeTimer || r.Type == botmesh.TypeCommand || r.Type == botmesh.TypeEvent {
+		return cp.Heard
+	}
+	return fmt.Sprintf("%s.%d", r.Epoch, r.Seq)
 }
 
 // commit writes a checkpoint that moved its cursor. If it holds no conversation
@@ -126,7 +137,7 @@ func (h *hold) skip(r botmesh.Record, more ...botmesh.Record) error {
 	if h.cp.During != nil || h.cp.Tries != nil || h.cp.Claim != nil {
 		return h.commit(h.ctx, next, math.MaxInt)
 	}
-	next.Recent, next.Effects = h.cp.Recent, h.cp.Effects
+	next.Effects = h.cp.Effects
 	h.cp = next
 	if h.lazy++; h.lazy >= lazyCursor {
 		return h.writeCursor()
@@ -151,6 +162,9 @@ func (h *hold) setRecordAside(r botmesh.Record, tries int, cause error) error {
 	next.Effects = &checkpoint.Effects{At: time.Now(), Dead: &checkpoint.Dead{
 		Seq: r.Seq, Epoch: r.Epoch, Tries: tries, Error: shorten(cause.Error()),
 	}}
+	if r.Resume != nil {
+		thaw(&next, *r.Resume)
+	}
 	h.d.log.ErrorContext(h.ctx, "record set aside", "chat", h.chat, "seq", r.Seq, "attempt", tries, "err", firstLine(cause))
 	if err := h.commit(h.ctx, next, math.MaxInt); err != nil {
 		return err

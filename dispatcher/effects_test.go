@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -264,8 +265,10 @@ func TestARunAgainstWhatWasKeptSeesTheSameUser(t *testing.T) {
 	})
 }
 
-// The outbox is told what answers a user, and what a bot says of its own accord.
-func TestALetterSaysWhetherItIsAReply(t *testing.T) {
+// The outbox is told what the user did last before a letter: it goes by that whether a
+// chat that blocked the bot may be called again. What an operator puts back is sent in
+// any case.
+func TestALetterSaysWhatItsUserDidLast(t *testing.T) {
 	t.Parallel()
 	play(t, func(w *world) {
 		r := w.start()
@@ -273,25 +276,31 @@ func TestALetterSaysWhetherItIsAReply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[botmesh.RecordType]bool{
-			botmesh.TypeMessage: true, botmesh.TypeCallback: true, botmesh.TypeMembership: true,
-			botmesh.TypeCommand: false,
-		}
-		got := map[botmesh.RecordType]bool{}
-		for kind := range want {
-			chat := key(string(kind))
-			if _, err := p.Publish(t.Context(), botmesh.Record{Type: kind, ID: string(kind), Chat: chat, User: "user", Message: botmesh.Message{Text: "hi"}}); err != nil {
+		send := []botmesh.Send{{Text: "told"}}
+		for i, said := range []botmesh.Record{
+			{Type: botmesh.TypeCommand, Sends: send},
+			{Type: botmesh.TypeMessage, User: "user", Message: botmesh.Message{Text: "hi"}},
+			{Type: botmesh.TypeCommand, Sends: send},
+			{Type: botmesh.TypeMembership, User: "user", Message: botmesh.Message{Text: "hi"}},
+			{Type: botmesh.TypeCommand, Sends: send, RequeueOf: "x"},
+			{Type: botmesh.TypeCommand, Sends: send},
+		} {
+			said.ID, said.Chat = strconv.Itoa(i), key("a")
+			if _, err := p.Publish(t.Context(), said); err != nil {
 				t.Fatal(err)
 			}
 			w.settled(time.Minute)
-			letters, err := r.outbox.Letters(t.Context(), chat, 0, 10)
-			if err != nil || len(letters) != 1 {
-				t.Fatalf("%s: got %d letters, %v, want one", kind, len(letters), err)
-			}
-			got[kind] = letters[0].Letter.Reply
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("replies (-want +got):\n%s", diff)
+		letters, err := r.outbox.Letters(t.Context(), key("a"), 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range letters {
+			got = append(got, l.Letter.Heard)
+		}
+		if diff := cmp.Diff([]string{"", "e1.2", "e1.2", "e1.4", "", "e1.4"}, got); diff != "" {
+			t.Errorf("heard (-want +got):\n%s", diff)
 		}
 	})
 }

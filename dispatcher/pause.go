@@ -60,6 +60,17 @@ func (h *hold) passOver(r botmesh.Record) error {
 	return h.skip(r)
 }
 
+// resume applies the end of a pause of which the bot makes nothing. Whose the
+// conversation is stays as it was.
+func (h *hold) resume(ctx context.Context, r botmesh.Record, more []botmesh.Record) error {
+	next := h.past(r, more...)
+	thaw(&next, *r.Resume)
+	if err := h.failIfTooLarge(h.commit(ctx, next, maxCheckpoint)); err != nil {
+		return err
+	}
+	return h.confirm(ctx)
+}
+
 // thaw gives the timers that were armed when a chat was paused the time that they had
 // left. Those that fired meanwhile were passed over, and fire again.
 func thaw(next *checkpoint.Checkpoint, r botmesh.Resume) {

@@ -134,7 +134,7 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries checkpoint
 	switch {
 	case err != nil:
 	case outcome.Ignored && r.Resume != nil: // it is the timers' that matters here
-		err = h.apply(ctx, r, more, botmesh.Outcome{State: h.cp.State})
+		err = h.resume(ctx, r, more)
 	case outcome.Ignored:
 		result = "ignored"
 		err = h.skip(r, more...)

@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
@@ -48,5 +49,32 @@ func TestARepetitionFromBeyondTheRecentIDsHasNoEffect(t *testing.T) {
 		w.postSent("a", "late, and new", "new", first)
 		w.settled(time.Minute)
 		w.judge("a", checkpoint.MaxRecent+12, false)
+	})
+}
+
+// A message of which the bot made nothing is repeated after the journal's window: it is
+// not taken for the answer to what was asked since.
+//
+// SPEC: J2
+func TestARepetitionOfWhatHadNoEffectHasNone(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		w.bot.on = func(_ context.Context, r botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+			if r.State == nil && r.Record.Message.Text == "blue" {
+				return botmesh.Outcome{Ignored: true}, nil
+			}
+			o.State = []byte("asked") // which colour?
+			return o, nil
+		}
+		w.start()
+		w.postID("a", "blue", "first")
+		w.settled(time.Minute)
+		w.postID("a", "hi", "second")
+		time.Sleep(10 * time.Minute) // virtual, past the window
+		w.postID("a", "blue", "first")
+		w.settled(time.Minute)
+		if got := w.bot.ran(); got != 2 {
+			t.Errorf("got %d runs, want none of the repetition", got)
+		}
 	})
 }

@@ -10,9 +10,11 @@ import (
 )
 
 // refused reports whether p is not even to be called: the platform said of an earlier
-// part that it takes nothing for the chat, and the user has done nothing since. A reply
-// is called: whoever writes to the bot has let it in again.
-func (p part) refused() bool { return p.Blocked != "" && !p.letter.Reply }
+// part that it takes nothing for the chat, and the user has done nothing since. Whoever
+// writes to the bot has let it in again, and all that is said after that is called.
+func (p part) refused() bool {
+	return p.Blocked != "" && p.letter.Heard != "" && p.letter.Heard == p.Heard
+}
 
 // refuse settles a part without a call. It is no dead letter, and the bot is not told:
 // it was, of the part that the platform refused. A crash before the receipt repeats it.

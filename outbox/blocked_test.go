@@ -13,15 +13,15 @@ import (
 	"github.com/botmesh-go/botmesh/provider"
 )
 
-// say appends a letter and has it delivered.
-func (p *process) say(text string, reply bool) {
+// say appends a letter and has it delivered. heard is what its user did last.
+func (p *process) say(text, heard string) {
 	p.w.Helper()
 	p.w.number++
 	l, err := p.Letter(botmesh.LetterID(chatA, "j1", uint64(p.w.number)), chatA, []botmesh.Send{{Text: text}}, time.Now(), nil)
 	if err != nil {
 		p.w.Fatal(err)
 	}
-	l.Reply = reply
+	l.Heard = heard
 	if p.w.out, err = p.Append(p.w.Context(), l, p.w.out); err != nil {
 		p.w.Fatal(err)
 	}
@@ -52,17 +52,20 @@ func TestABlockedChatIsNotCalledUntilItsUserIsBack(t *testing.T) {
 					return p
 				}
 				a, b := replica("a"), replica("b")
-				a.say("1", true) // the user pressed a button and blocked the bot right away
-				a.say("2,3", false)
-				b.say("4", false)
-				b.say("5", true) // still blocked: known from this call
-				b.say("6", false)
+				a.say("1,2", "j1.1") // the user pressed a button and blocked the bot right away
+				a.say("3", "j1.1")
+				b.say("4", "j1.1")
+				b.say("5", "j1.2") // still blocked: known from this call
+				b.say("6", "j1.2")
 				blocked = false
-				a.say("7", false)
-				a.say("8", true) // the user is back
-				b.say("9", false)
-				want(w, "calls", w.called(), []string{"a:1", "b:5", "a:8", "b:9"})
-				want(w, "told of failures", told, []string{"1", "5"})
+				a.say("7", "j1.2")
+				b.say("8", "j1.3") // the user is back, and a backend answers
+				b.say("9", "j1.3")
+				blocked = true
+				a.say("10", "") // put back by an operator, or by an older build
+				a.say("11", "")
+				want(w, "calls", w.called(), []string{"a:1", "b:5", "b:8", "b:9", "a:10", "a:11"})
+				want(w, "told of failures", told, []string{"1", "5", "10", "11"})
 				fates, err := a.Fates(w.Context(), chatA, 0, 100)
 				if err != nil {
 					t.Fatal(err)
@@ -75,7 +78,7 @@ func TestABlockedChatIsNotCalledUntilItsUserIsBack(t *testing.T) {
 					}
 					got = append(got, f.Part.Send.Text+" "+state)
 				}
-				if diff := gocmp.Diff([]string{"1 dead", "2 refused", "3 refused", "4 refused", "5 dead", "6 refused", "7 refused", "8 sent", "9 sent"}, got); diff != "" {
+				if diff := gocmp.Diff([]string{"1 dead", "2 refused", "3 refused", "4 refused", "5 dead", "6 refused", "7 refused", "8 sent", "9 sent", "10 dead", "11 dead"}, got); diff != "" {
 					t.Errorf("fates (-want +got):\n%s", diff)
 				}
 			})

@@ -104,7 +104,7 @@ func (d *Delivery) settled(p part, r botmesh.Receipt) entry {
 	}
 	e := entry{Kind: kindReceipt, position: p.after(p.seq, p.last()), Receipt: &r}
 	if r.Result == botmesh.ResultDelivered {
-		e.Blocked = ""
+		e.Blocked, e.Heard = "", ""
 	}
 	if d.soft.Err() != nil || p.last() && d.target() <= p.seq {
 		e.Free = true
@@ -142,7 +142,7 @@ func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entr
 	d.o.cfg.Logger.WarnContext(ctx, "part set aside", "chat", d.c.chat, "part", p.of().ID, "attempt", p.Tries+1, "err", why)
 	e := d.settled(p, botmesh.Receipt{Result: botmesh.ResultPermanent, InDoubt: doubt, Error: clip(why)})
 	if provider.IsBlocked(why) {
-		e.Blocked = clip(why)
+		e.Blocked, e.Heard = clip(why), p.letter.Heard
 	}
 	return e
 }

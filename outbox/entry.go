@@ -67,13 +67,15 @@ type position struct {
 	// that has no receipt.
 	Doubt int `json:"doubt,omitempty"`
 	// Blocked is why the platform takes nothing for the chat until its user does
-	// something again; empty if nothing is known of the kind.
+	// something again; empty if nothing is known of the kind. Heard is that of the letter
+	// to which it said so.
 	Blocked string `json:"blocked,omitempty"`
+	Heard   string `json:"heard,omitempty"`
 }
 
 // after is the position when the next part, of the letter at seq, is settled.
 func (p position) after(seq uint64, lastPart bool) position {
-	next := position{Through: p.Through, Parts: p.Parts + 1, Doubt: max(p.Doubt-1, 0), Blocked: p.Blocked}
+	next := position{Through: p.Through, Parts: p.Parts + 1, Doubt: max(p.Doubt-1, 0), Blocked: p.Blocked, Heard: p.Heard}
 	if lastPart {
 		next.Through, next.Parts = seq, 0
 	}

@@ -81,7 +81,7 @@ var lane = []bug{
 		old: "return o.cfg.Paused != nil && o.cfg.Paused(chat)", new: "return false",
 		elsewhere: "./dispatcher TestAPauseHoldsTriesAndSends", unseen: noPause},
 	{rule: "N9", why: "the timers of a paused chat go on", file: commitGo,
-		old: "if r.Resume != nil {", new: "if false {",
+		old: "if r.Resume != nil {\n\t\tthaw(&next, *r.Resume)\n\t}\n\tif err := setTimers", new: "if err := setTimers",
 		elsewhere: "./dispatcher TestAPauseFreezesTimers", unseen: noPause},
 	{rule: "N10", why: "the fence falls when Redis forgot it", file: holdGo,
 		old: "if c.cp.Fence > h.fence {", new: "if false {"},
@@ -274,7 +274,7 @@ var delivery = []bug{
 	{rule: "D7", why: "a call without an answer is no doubt", file: "outbox/deliver.go",
 		old: "case provider.InDoubt(err) && !d.o.recognises(d.c.chat.Provider):", new: "case false:"},
 	{rule: "D7", why: "a chat that blocked the bot is called again and again", file: "outbox/blocked.go",
-		old: "p.Blocked != \"\" && !p.letter.Reply", new: "false",
+		old: "p.Blocked != \"\" && p.letter.Heard", new: "false && p.letter.Heard",
 		elsewhere: "./outbox TestABlockedChatIsNotCalledUntilItsUserIsBack", unseen: "nobody here blocks the bot"},
 }
 
