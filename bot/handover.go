@@ -49,8 +49,13 @@ type Lost struct {
 
 // Handover sets what becomes of flows that are not kept when their chat moves.
 func (b *Bot) Handover(h Handover) *Bot {
-	if h.TTL < 0 || h.Lost < Forget || h.Lost > Restart || h.Decide != nil && h.Lost != Forget {
-		b.fault("Handover has a TTL of %s, policy %d, and a function: %t", h.TTL, h.Lost, h.Decide != nil)
+	switch {
+	case h.TTL < 0:
+		b.fault("Handover: TTL is %s, want 0 or more", h.TTL)
+	case h.Lost < Forget || h.Lost > Restart:
+		b.fault("Handover: Lost is %d, want Forget, Notify or Restart", h.Lost)
+	case h.Decide != nil && h.Lost != Forget:
+		b.fault("Handover: set Lost or Decide, not both")
 	}
 	b.handover = h
 	return b

@@ -164,7 +164,7 @@ func TestHandoverThatIsWrong(t *testing.T) {
 	for _, h := range []bot.Handover{
 		{TTL: -1}, {Lost: 7}, {Lost: bot.Notify, Decide: func(*bot.Context, bot.Lost) (bool, error) { return false, nil }},
 	} {
-		if err := bot.New().Handover(h).Validate(); err == nil || !strings.Contains(err.Error(), "Handover has") {
+		if err := bot.New().Handover(h).Validate(); err == nil || !strings.Contains(err.Error(), "Handover: ") {
 			t.Errorf("%+v: got %v, want it refused", h, err)
 		}
 	}
