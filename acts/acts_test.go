@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,4 +114,38 @@ func TestAPauseIsKnownEverywhereAndAfterARestart(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("after the end: got %v, want no error", err)
 	}
+}
+
+// A chat that was resumed stays so: nothing that is left of its pause ages before the
+// pause itself does.
+func TestAPauseThatEndedStaysEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := jet.NewMemory()
+		defer server.Close()
+		cfg := acts.PausesConfig{Config: acts.Config{Stream: server.Stream(acts.StreamName("demo"), jet.MemoryConfig{}), Bot: "demo"}}
+		p, err := acts.OpenPauses(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pause, err := p.Set(t.Context(), acts.Pause{ID: "1", Chat: chat, On: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pause.On, pause.How, pause.Epoch, pause.Through = false, "skip", "e", 9
+		if pause, err = p.Set(t.Context(), pause); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * 365 * 24 * time.Hour)
+		if got, err := p.Get(t.Context(), chat); err != nil || got != pause {
+			t.Errorf("after ten years: got %+v, %v, want %+v", got, err, pause)
+		}
+		again, err := acts.OpenPauses(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := again.Known(chat); got != pause {
+			t.Errorf("a process that starts after ten years: got %+v, want %+v", got, pause)
+		}
+	})
 }

@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// keepResumed is how long it is known what became of the records of a pause that is
-	// over. It outlasts every retention of a journal that is not years long.
-	keepResumed = 60 * 24 * time.Hour
 	// pollPause is how often a watcher looks that hears nothing.
 	pollPause = time.Second
 	watchPage = 256
@@ -218,8 +215,8 @@ func (p *Pauses) Get(ctx context.Context, chat botmesh.ChatKey) (Pause, error) {
 }
 
 // Set replaces a chat's pause, if it is still the one of next.Revision, and returns it
-// with its new revision. One that is not on is forgotten some time after every record
-// it is about.
+// with its new revision. It does not age, be it on or not: were the end of a pause to go,
+// the pause before it would be the last message again.
 //
 // Errors: botmesh.ErrConflict (another is there: read it), botmesh.ErrRefused,
 // botmesh.ErrUnknown (it may be there: read it).
@@ -228,11 +225,9 @@ func (p *Pauses) Set(ctx context.Context, next Pause) (Pause, error) {
 	if err != nil {
 		return Pause{}, fmt.Errorf("acts: pause %s: %w", next.Chat, err)
 	}
-	publish := jet.Publish{Msg: jet.Msg{Subject: p.subject(next.Chat.Key()), Data: data}, Expect: &next.Revision}
-	if !next.On {
-		publish.TTL = keepResumed
-	}
-	ack, err := p.cfg.Stream.Publish(ctx, publish)
+	ack, err := p.cfg.Stream.Publish(ctx, jet.Publish{
+		Msg: jet.Msg{Subject: p.subject(next.Chat.Key()), Data: data}, Expect: &next.Revision,
+	})
 	if err != nil {
 		return Pause{}, fmt.Errorf("acts: pause %s: %w", next.Chat, err)
 	}
