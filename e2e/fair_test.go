@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/botmesh-go/botmesh/e2e/check"
+	"github.com/botmesh-go/botmesh/e2e/fleet"
 )
 
 const (
@@ -38,7 +39,7 @@ func TestHotAndSlowChatsDelayNoOther(t *testing.T) { // alone: it measures time
 	s.flood(hot, flood)
 	js := s.jetStream()
 	s.eventually(10*time.Second, "more than 1 000 nudges are not acknowledged", func(ctx context.Context) error {
-		if pending, n, err := waiting(ctx, js); err != nil || n <= 1000 {
+		if pending, n, err := fleet.Backlog(ctx, js, fleet.Bot); err != nil || n <= 1000 {
 			return fmt.Errorf("%d are, %d wait (%v)", n, pending, err)
 		}
 		return nil

@@ -136,7 +136,7 @@ func TestRecordsThatAreHandedOutAgainKeepTheirOrder(t *testing.T) {
 	}
 	js := s.jetStream()
 	s.eventually(20*time.Second, "all are handed out", func(ctx context.Context) error {
-		pending, unacknowledged, err := waiting(ctx, js)
+		pending, unacknowledged, err := fleet.Backlog(ctx, js, fleet.Bot)
 		if err == nil && (pending > 0 || unacknowledged < 9) {
 			err = fmt.Errorf("%d are not, %d are", pending, unacknowledged)
 		}

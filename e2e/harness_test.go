@@ -151,28 +151,13 @@ func (s *scene) stored(stream string) uint64 {
 	return str.CachedInfo().State.Msgs
 }
 
-// waiting counts the nudges that were not handed out yet, and those that were and
-// are not acknowledged.
-func waiting(ctx context.Context, js jetstream.JetStream) (pending, unacknowledged int, err error) {
-	str, err := js.Stream(ctx, inbox)
-	if err != nil {
-		return 0, 0, err
-	}
-	list := str.ListConsumers(ctx)
-	for info := range list.Info() {
-		pending += int(info.NumPending)
-		unacknowledged += info.NumAckPending
-	}
-	return pending, unacknowledged, list.Err()
-}
-
 // idle waits until every record is acknowledged, which is after every reply has
 // its receipt.
 func (s *scene) idle(within time.Duration) {
 	s.t.Helper()
 	js := s.jetStream()
 	s.eventually(within, "every record is acknowledged", func(ctx context.Context) error {
-		pending, unacknowledged, err := waiting(ctx, js)
+		pending, unacknowledged, err := fleet.Backlog(ctx, js, fleet.Bot)
 		if err == nil && pending+unacknowledged > 0 {
 			err = fmt.Errorf("%d records wait, %d are not acknowledged", pending, unacknowledged)
 		}

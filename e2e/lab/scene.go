@@ -241,12 +241,8 @@ func (s *scene) waiting(ctx context.Context) (b backlog, err error) {
 	for _, n := range info.State.Subjects {
 		b.armed += n
 	}
-	list := str.ListConsumers(ctx)
-	for info := range list.Info() {
-		b.pending += info.NumPending
-		b.unacked += uint64(info.NumAckPending)
-	}
-	return b, list.Err()
+	b.pending, b.unacked, err = fleet.Backlog(ctx, s.conn.JetStream(), s.cfg.bot)
+	return b, err
 }
 
 // drain waits until every timer has fired and every record is acknowledged. It is no
