@@ -163,6 +163,9 @@ func (b *Bot) any(has func(flow.Definition) bool) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(b.flows)), has)
 }
 
+// Lock is the [flow.Lock] of all flows of the bot.
+func (b *Bot) Lock() string { return flow.Lock(slices.Collect(maps.Values(b.flows))...) }
+
 // Validate returns everything that is wrong with the bot and its flows, joined.
 // Turn may be called only if it returns nil.
 func (b *Bot) Validate() error {

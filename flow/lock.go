@@ -41,6 +41,30 @@ func (f *Flow[S]) lock() []string {
 // Diff says what becomes of the chats that wait in the flows of an older [Lock] when a
 // newer build runs, a line for each flow and step where that is not simply to go on.
 func Diff(older, newer string) (changes []string) {
+	for _, c := range compare(older, newer) {
+		changes = append(changes, c.text)
+	}
+	return changes
+}
+
+// Strands are the lines of [Diff] that leave waiting chats without a way to go on: a step
+// is gone, or a field of the state has another type.
+func Strands(older, newer string) (changes []string) {
+	for _, c := range compare(older, newer) {
+		if c.strands {
+			changes = append(changes, c.text)
+		}
+	}
+	return changes
+}
+
+// change is a line of Diff.
+type change struct {
+	text    string
+	strands bool
+}
+
+func compare(older, newer string) (changes []change) {
 	was, is := readLock(older), readLock(newer)
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		what, rest, _ := strings.Cut(name, " ")
@@ -51,14 +75,56 @@ func Diff(older, newer string) (changes []string) {
 		switch {
 		case what == "was", ok && now == was[name]:
 		case !ok:
-			changes = append(changes, name+": gone, who waits there is stranded until /cancel")
+			changes = append(changes, change{name + ": gone, who waits there is stranded until /cancel", true})
 		case what == "flow":
-			changes = append(changes, fmt.Sprintf("%s: its state was %s and is %s, in which fields of another type can not be read", name, was[name], now))
+			text := fmt.Sprintf("%s: its state was %s and is %s, in which fields of another type can not be read", name, was[name], now)
+			changes = append(changes, change{text, !readable(was[name], now)})
 		default:
-			changes = append(changes, fmt.Sprintf("%s: was %s and is %s, a reply that is not understood so gets the new question", name, was[name], now))
+			text := fmt.Sprintf("%s: was %s and is %s, a reply that is not understood so gets the new question", name, was[name], now)
+			changes = append(changes, change{text, false})
 		}
 	}
 	return changes
+}
+
+// readable reports whether a value of one schema can be read as one of another, in which
+// fields may be new or gone.
+func readable(was, is string) bool {
+	older, struct1 := fields(was)
+	newer, struct2 := fields(is)
+	if was == is || !struct1 || !struct2 {
+		return was == is
+	}
+	for name, schema := range older {
+		if now, kept := newer[name]; kept && !readable(schema, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// fields are the schemas of the fields of a struct's schema, by name.
+func fields(schema string) (map[string]string, bool) {
+	inner, ok := strings.CutPrefix(schema, "{")
+	if inner, ok = strings.CutSuffix(inner, "}"); !ok || len(inner)+2 != len(schema) {
+		return nil, false
+	}
+	of := map[string]string{}
+	depth, began := 0, 0
+	for i, c := range inner + "," {
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				name, field, _ := strings.Cut(inner[began:i], ":")
+				of[name], began = field, i+1
+			}
+		}
+	}
+	return of, true
 }
 
 // readLock reads the lines that Lock wrote: what follows the first two words of each, by

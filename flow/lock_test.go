@@ -113,6 +113,31 @@ func TestAStepThatIsGone(t *testing.T) {
 		Bot("that button is no longer in use", `There is no "gone" any more.`, "How much soup?")
 }
 
+// A change strands waiting chats if there is no step for them, or their state can not be read.
+func TestStrands(t *testing.T) {
+	t.Parallel()
+	const old = "flow meal {dish:string,size:{h:int,w:int}}\nstep meal/dish text\nstep meal/size int\n"
+	for name, c := range map[string]struct {
+		is   string
+		want int
+	}{
+		"the same":            {old, 0},
+		"a field more":        {"flow meal {dish:string,n:int,size:{h:int,w:int}}\nstep meal/dish text\nstep meal/size int\n", 0},
+		"a field less":        {"flow meal {size:{h:int}}\nstep meal/dish text\nstep meal/size int\n", 0},
+		"another kind":        {"flow meal {dish:string,size:{h:int,w:int}}\nstep meal/dish int\nstep meal/size int\n", 0},
+		"another type":        {"flow meal {dish:int,size:{h:int,w:int}}\nstep meal/dish text\nstep meal/size int\n", 1},
+		"another type within": {"flow meal {dish:string,size:{h:int,w:string}}\nstep meal/dish text\nstep meal/size int\n", 1},
+		"no struct any more":  {"flow meal string\nstep meal/dish text\nstep meal/size int\n", 1},
+		"a step gone":         {"flow meal {dish:string,size:{h:int,w:int}}\nstep meal/dish text\n", 1},
+		"a step renamed":      {"flow meal {dish:string,size:{h:int,w:int}}\nstep meal/dish text\nstep meal/large int\nwas meal/size meal/large\n", 0},
+		"all gone":            {"", 3},
+	} {
+		if got := flow.Strands(old, c.is); len(got) != c.want {
+			t.Errorf("%s: got %q, want %d", name, got, c.want)
+		}
+	}
+}
+
 // failing is a test that notes that it failed.
 type failing struct {
 	testing.TB

@@ -2,6 +2,8 @@ package worker
 
 import (
 	"context"
+	"fmt"
+	"os"
 
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/internal/config"
@@ -18,11 +20,21 @@ import (
 // own are senders of platforms that Botmesh has none of, beside those that the settings
 // know; package ingressmain is the program that takes their webhooks.
 //
+// With "flows lock [file]" as arguments it serves nothing: it writes what chats that wait
+// in the bot's flows depend on, see [bot.Bot.Lock], into a file that is kept beside the code.
+// "flows diff [file]" compares the flows with it, for continuous integration: 1 as exit
+// code says that a change strands chats that wait. The file defaults to flows.lock.
+//
 // Exit codes: 0 after a drain; 2 if the settings, the bot or the streams are
 // wrong, with a line on standard error for each thing; 1 for anything else. NATS
 // or Redis being away is none of them: the worker waits and is not ready.
 func Main(b *bot.Bot, own ...provider.Sender) {
 	p := workerd.Program()
+	if len(os.Args) > 1 && os.Args[1] == "flows" {
+		told, err := flows(b, os.Args[2:])
+		fmt.Print(told)
+		os.Exit(program.Report(os.Stderr, p.Name, err))
+	}
 	if len(own) > 0 {
 		p.Check = config.Config.CheckSenders
 	}
