@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -78,7 +77,8 @@ type Act struct {
 	// Before is how that was, After how it was to be. Neither holds what anybody wrote.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
-	// Failed is why nothing came of it, of an entry that follows one of the same ID.
+	// Failed is the error that it ended with, of an entry that follows one of the same
+	// ID. Something of it may have been done: look.
 	Failed string `json:"failed,omitempty"`
 }
 
@@ -125,7 +125,7 @@ func (l *Log) Write(ctx context.Context, a Act) (Act, error) {
 	}
 	m := jet.Msg{Subject: l.subject(a.Chat), Header: nats.Header{}, Data: data}
 	m.Header.Set(nats.MsgIdHdr, a.ID+":"+a.Failed)
-	if err := insist(ctx, func() error {
+	if err := jet.Settle(ctx, func(ctx context.Context) error {
 		_, err := l.cfg.Stream.Publish(ctx, jet.Publish{Msg: m, TTL: KeepActs})
 		return err
 	}); err != nil {
@@ -162,23 +162,4 @@ func (l *Log) subject(chat *botmesh.ChatKey) string {
 		return familyAct + "." + l.cfg.Bot + "." + nobody
 	}
 	return familyAct + "." + l.cfg.Bot + "." + chat.Key()
-}
-
-// insist repeats a write that may be repeated until its outcome is certain or ctx ends.
-func insist(ctx context.Context, write func() error) error {
-	pauses := backoff.NewExponentialBackOff(backoff.WithInitialInterval(10*time.Millisecond),
-		backoff.WithMaxInterval(250*time.Millisecond), backoff.WithMaxElapsedTime(0))
-	var last error
-	err := backoff.Retry(func() error {
-		last = write()
-		again := errors.Is(last, botmesh.ErrUnknown) || errors.Is(last, botmesh.ErrRefused) && !errors.Is(last, botmesh.ErrTooLarge)
-		if last == nil || again {
-			return last
-		}
-		return backoff.Permanent(last)
-	}, backoff.WithContext(pauses, ctx))
-	if err != nil {
-		return last
-	}
-	return nil
 }

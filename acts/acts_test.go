@@ -14,6 +14,7 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/jet/jettest"
 	"github.com/botmesh-go/botmesh/internal/natstest"
 )
 
@@ -148,4 +149,93 @@ func TestAPauseThatEndedStaysEnded(t *testing.T) {
 			t.Errorf("a process that starts after ten years: got %+v, want %+v", got, pause)
 		}
 	})
+}
+
+// The stream is lost and made anew: its messages count from one again, which is below
+// what was read of the one before.
+func TestAPauseOfAStreamThatWasMadeAnewIsHeeded(t *testing.T) {
+	t.Parallel()
+	conn, err := jet.Dial(t.Context(), jet.Config{URL: natstest.Start(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	create := func() {
+		if _, err := conn.JetStream().CreateStream(t.Context(), acts.Stream("demo", 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create()
+	cfg := acts.PausesConfig{Config: acts.Config{Stream: conn.Stream(acts.StreamName("demo")), Bot: "demo"}}
+	set := func(next acts.Pause) uint64 {
+		is, err := mustOpen(t, cfg).Set(t.Context(), next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is.Revision
+	}
+	revision := uint64(0)
+	for _, on := range []bool{true, false, true} {
+		revision = set(acts.Pause{Chat: chat, On: on, Revision: revision})
+	}
+	watcher := mustOpen(t, cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- watcher.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := conn.JetStream().DeleteStream(t.Context(), acts.StreamName("demo")); err != nil {
+		t.Fatal(err)
+	}
+	create()
+	set(acts.Pause{Chat: other, On: true})
+	deadline := time.After(30 * time.Second)
+	for !watcher.Known(other).On || watcher.Known(chat).On {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-deadline:
+			t.Fatalf("got %+v, want the one pause that the new stream has", watcher.Paused())
+		}
+	}
+}
+
+// mustOpen reads the pauses there are.
+func mustOpen(t *testing.T, cfg acts.PausesConfig) *acts.Pauses {
+	t.Helper()
+	p, err := acts.OpenPauses(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A try had no answer and the next ones are refused: the act may be in the log.
+func TestAnActThatMayBeLoggedIsUnknown(t *testing.T) {
+	t.Parallel()
+	server := jet.NewMemory()
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	tries := 0
+	log, err := acts.NewLog(acts.Config{Bot: "demo", Stream: &jettest.Faulty{
+		Stream: server.Stream(acts.StreamName("demo"), jet.MemoryConfig{}),
+		Choose: func(jet.Publish) jettest.Fault {
+			switch tries++; tries {
+			case 1:
+				return jettest.LostAnswer
+			case 3:
+				cancel()
+			}
+			return jettest.Refused
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Write(ctx, acts.Act{By: "ana", Verb: "chats pause", Chat: &chat}); !errors.Is(err, botmesh.ErrUnknown) {
+		t.Errorf("got %v, want it unknown", err)
+	}
 }

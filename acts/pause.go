@@ -80,6 +80,7 @@ type Pauses struct {
 	mu    sync.Mutex
 	known map[string]Pause // by chat key
 	next  uint64           // sequence from which nothing was read yet
+	last  jet.Stored       // the last message that was read, if any was
 }
 
 // OpenPauses reads the pauses there are. It fails with botmesh.ErrRefused if nobody
@@ -104,7 +105,8 @@ func OpenPauses(ctx context.Context, cfg PausesConfig) (*Pauses, error) {
 }
 
 // Run follows the pauses until ctx ends. While the stream can not be read it goes on
-// with what it knows: who can not read it can not commit or send either.
+// with what it knows: a pause that is set or ended meanwhile is heeded once it can be
+// read again.
 func (p *Pauses) Run(ctx context.Context) error {
 	woken := make(chan struct{}, 1)
 	if p.cfg.Listen != nil {
@@ -121,20 +123,56 @@ func (p *Pauses) Run(ctx context.Context) error {
 	}
 	tick := time.NewTicker(pollPause)
 	defer tick.Stop()
+	failing := false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			err := p.startOver(ctx)
+			failing = p.report(ctx, failing, err)
 		case <-woken:
 		}
 		for more := true; more; {
 			var err error
-			if more, err = p.read(ctx); err != nil && ctx.Err() == nil {
-				p.cfg.Logger.DebugContext(ctx, "pauses not read", "err", err)
-			}
+			more, err = p.read(ctx)
+			failing = p.report(ctx, failing, err)
 		}
 	}
+}
+
+// report logs the first of several failures, and reports whether err is one.
+func (p *Pauses) report(ctx context.Context, failing bool, err error) bool {
+	if err != nil && !failing && ctx.Err() == nil {
+		p.cfg.Logger.WarnContext(ctx, "pauses can not be read, those known are heeded", "err", err)
+	}
+	return err != nil
+}
+
+// startOver reads all again if the stream is not the one that was read: one that was
+// made anew counts from one, and nothing in it would be new.
+func (p *Pauses) startOver(ctx context.Context) error {
+	p.mu.Lock()
+	last := p.last
+	p.mu.Unlock()
+	if last.Seq == 0 {
+		return nil
+	}
+	m, err := p.cfg.Stream.Get(ctx, last.Seq)
+	if err == nil && m.Time.Equal(last.Time) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, botmesh.ErrNotFound) {
+		return fmt.Errorf("acts: read the pauses: %w", err)
+	}
+	fresh, err := OpenPauses(ctx, p.cfg)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.known, p.next, p.last = fresh.known, fresh.next, fresh.last
+	return nil
 }
 
 // read takes in what was written since the last time, and reports whether there may
@@ -157,7 +195,8 @@ func (p *Pauses) read(ctx context.Context) (more bool, err error) {
 	}
 	if len(ms) > 0 {
 		p.mu.Lock()
-		p.next = max(p.next, ms[len(ms)-1].Seq+1)
+		p.last = ms[len(ms)-1]
+		p.next = p.last.Seq + 1
 		p.mu.Unlock()
 	}
 	return len(ms) == watchPage, nil

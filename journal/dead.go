@@ -151,7 +151,7 @@ func (j *Journal) bury(ctx context.Context, kind DeadKind, chat botmesh.ChatKey,
 	m.Header.Set(headerDeadError, escapeHeader(strings.ToValidUTF8(why[:min(len(why), maxDeadError)], "")))
 	setChat(m.Header, chat)
 	first, repeated := uint64(0), false
-	err := settle(ctx, func(ctx context.Context) error {
+	err := jet.Settle(ctx, func(ctx context.Context) error {
 		_, err := j.dead.Publish(ctx, jet.Publish{Msg: m, Expect: &first})
 		if !errors.Is(err, botmesh.ErrConflict) {
 			return err

@@ -29,7 +29,7 @@ func (j *Journal) Forget(ctx context.Context, l DeadLetter) error {
 	subject, first, h := deadSubject(j.bot, l.Chat, what), uint64(0), nats.Header{}
 	h.Set(headerDeadKind, string(deadForgotten))
 	setChat(h, l.Chat)
-	err := settle(ctx, func(ctx context.Context) error {
+	err := jet.Settle(ctx, func(ctx context.Context) error {
 		if err := j.dead.Purge(ctx, subject); err != nil {
 			return err
 		}

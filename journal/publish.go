@@ -2,12 +2,9 @@ package journal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
-	"github.com/cenkalti/backoff/v4"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -75,7 +72,7 @@ func (p *Publisher) store(ctx context.Context, r botmesh.Record, m jet.Msg) (Pla
 	defer span.End()
 	setTrace(m.Header, telemetry.Inject(ctx))
 	var placed Placed
-	err := settle(ctx, func(ctx context.Context) error {
+	err := jet.Settle(ctx, func(ctx context.Context) error {
 		ack, err := p.inbox.Publish(ctx, jet.Publish{Msg: m})
 		placed = Placed(ack)
 		return err
@@ -123,37 +120,4 @@ func (p *Publisher) PublishAll(ctx context.Context, records []botmesh.Record) ([
 		return nil, err
 	}
 	return placed, nil
-}
-
-// settle repeats a write that may be repeated until its outcome is certain: done
-// (nil), never possible, or ctx ended. Once a try's outcome was unknown and none
-// was done, so is the whole. A lost connection fails a try at once; a server that
-// is silent takes as long as the stream waits for it.
-func settle(ctx context.Context, write func(context.Context) error) error {
-	var last error
-	unknown := false
-	try := func() error {
-		last = write(ctx)
-		unknown = unknown || errors.Is(last, botmesh.ErrUnknown)
-		if errors.Is(last, botmesh.ErrUnknown) || errors.Is(last, botmesh.ErrRefused) && !errors.Is(last, botmesh.ErrTooLarge) {
-			return last
-		}
-		return backoff.Permanent(last)
-	}
-	if err := backoff.Retry(try, backoff.WithContext(patience(), ctx)); err == nil {
-		return nil
-	}
-	if unknown && !errors.Is(last, botmesh.ErrUnknown) {
-		last = fmt.Errorf("%w: an earlier try had no answer, the last one: %v", botmesh.ErrUnknown, last)
-	}
-	if ctx.Err() != nil {
-		last = fmt.Errorf("%w (%w)", last, context.Cause(ctx))
-	}
-	return last
-}
-
-// patience waits 10 ms at first and 250 ms at most between tries, without end.
-func patience() backoff.BackOff {
-	return backoff.NewExponentialBackOff(backoff.WithInitialInterval(10*time.Millisecond),
-		backoff.WithMaxInterval(250*time.Millisecond), backoff.WithMaxElapsedTime(0))
 }
