@@ -209,13 +209,27 @@ func TestAPauseHoldsTriesAndSends(t *testing.T) {
 // SPEC: H12. DESIGN: N9 N7.
 func TestAPauseFreezesTimers(t *testing.T) {
 	t.Parallel()
+	for name, ignored := range map[string]bool{"the bot says something": false, "the bot makes nothing of it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			freezesTimers(t, ignored)
+		})
+	}
+}
+
+// freezesTimers pauses and resumes a chat with timers. ignored says what the bot makes
+// of the record that resumes it.
+func freezesTimers(t *testing.T, ignored bool) {
 	play(t, func(w *world) {
 		o := pausing(w)
 		fired := reminding(w)
 		repeat := w.bot.on
 		w.bot.on = func(ctx context.Context, r botmesh.Run, m botmesh.Midway, out botmesh.Outcome) (botmesh.Outcome, error) {
 			if r.Record.Resume != nil {
-				return botmesh.Outcome{Ignored: true}, nil
+				if ignored {
+					return botmesh.Outcome{Ignored: true}, nil
+				}
+				return botmesh.Outcome{State: r.State, Sends: []botmesh.Send{{Text: "where were we?"}}}, nil
 			}
 			return repeat(ctx, r, m, out)
 		}
