@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -68,7 +70,11 @@ func (a *API) stop(ctx context.Context, rooms *Rooms, r *http.Request, verb stri
 		return nil, err
 	}
 	if is.On {
-		return nil, fmt.Errorf("%w: %s by %s since %s", botmesh.ErrConflict, pausedWord(is.Scope), is.By, is.Since.Format(time.RFC3339))
+		first := "resume it"
+		if is.Scope == acts.Delivery {
+			first = "release them"
+		}
+		return nil, fmt.Errorf("%w: %s by %s since %s: %s first", botmesh.ErrConflict, pausedWord(is.Scope), is.By, is.Since.Format(time.RFC3339), first)
 	}
 	next := is // what the last pause passes over stays passed over
 	next.ID, next.Chat, next.On, next.Scope, next.By = uuid.NewString(), chat, true, scope, actorOf(r)
@@ -79,16 +85,27 @@ func (a *API) stop(ctx context.Context, rooms *Rooms, r *http.Request, verb stri
 	})
 }
 
-// setPause replaces a pause. An answer that was lost is settled by reading.
+// setPause replaces a pause. An answer that was lost is settled by reading: it is done
+// if all of next is there. Of two who end one pause at once only one is, and the other
+// has a conflict.
 func (rooms *Rooms) setPause(ctx context.Context, next acts.Pause) error {
 	_, err := rooms.Pauses.Set(ctx, next)
 	if errors.Is(err, botmesh.ErrUnknown) || errors.Is(err, botmesh.ErrConflict) {
 		is, rerr := rooms.Pauses.Get(ctx, next.Chat)
-		if rerr == nil && is.ID == next.ID && is.On == next.On {
+		if rerr == nil && same(is, next) {
 			return nil
 		}
 	}
 	return err
+}
+
+// same reports whether two pauses were written by one act: they differ in nothing but,
+// perhaps, the revision.
+func same(a, b acts.Pause) bool {
+	a.Revision, b.Revision = 0, 0
+	one, err := json.Marshal(a)
+	other, oerr := json.Marshal(b)
+	return err == nil && oerr == nil && bytes.Equal(one, other)
 }
 
 // resume is the request to resume a chat.
@@ -120,7 +137,7 @@ func (a *API) resumeChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 	case is.On && is.Scope == acts.Delivery:
 		return nil, wrong("its sends are held back, it is not paused: botmesh outbox release")
 	case !is.On && (is.How == "" || is.How != asked.How):
-		return nil, fmt.Errorf("%w: the chat is not paused", botmesh.ErrConflict)
+		return nil, fmt.Errorf("%w: %s", botmesh.ErrConflict, notPaused(is))
 	}
 	next := is
 	if is.On {
@@ -147,6 +164,14 @@ func (a *API) resumeChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 			return err
 		},
 	})
+}
+
+// notPaused says why there is nothing to resume.
+func notPaused(is acts.Pause) string {
+	if is.How == "" {
+		return "the chat is not paused"
+	}
+	return fmt.Sprintf("%s resumed the chat with --%s at %s", is.By, is.How, is.Resumed.Format(time.RFC3339))
 }
 
 // passOver says which records a pause that ends passes over: the user's up to the
