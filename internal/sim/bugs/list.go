@@ -209,7 +209,7 @@ var commit = []bug{
 	{rule: "C10", why: "what the chat forgot the id of is new", file: "dispatcher/repeated.go",
 		old: "repeated, err = h.d.cfg.Journal.Repeats(ctx, r, r.SentAt.Add(-platformSkew))", new: "_ = platformSkew",
 		elsewhere: "./dispatcher TestARepetitionFromBeyondTheRecentIDsHasNoEffect", unseen: "no chat here has 128 records"},
-	{rule: "SPEC J1", why: "a record counts as stored when nobody said no", file: "journal/publish.go",
+	{rule: "SPEC J1", why: "a record counts as stored when nobody said no", file: "internal/jet/settle.go",
 		old: "unknown = unknown || errors.Is(last, botmesh.ErrUnknown)\n",
 		new: "unknown = unknown || errors.Is(last, botmesh.ErrUnknown)\n\t\tif errors.Is(last, botmesh.ErrUnknown) {\n\t\t\treturn nil\n\t\t}\n"},
 	{rule: "C8", why: "a conflict of the cluster is taken for an unknown", file: "internal/jet/errors.go",
