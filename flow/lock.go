@@ -105,10 +105,10 @@ func readable(was, is string) bool {
 
 // fields are the schemas of the fields of a struct's schema, by name.
 func fields(schema string) (map[string]string, bool) {
-	inner, ok := strings.CutPrefix(schema, "{")
-	if inner, ok = strings.CutSuffix(inner, "}"); !ok || len(inner)+2 != len(schema) {
+	if len(schema) < 2 || schema[0] != '{' || schema[len(schema)-1] != '}' {
 		return nil, false
 	}
+	inner := schema[1 : len(schema)-1]
 	of := map[string]string{}
 	depth, began := 0, 0
 	for i, c := range inner + "," {
