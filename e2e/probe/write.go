@@ -122,7 +122,7 @@ func sortOf(last, next checkpoint.Checkpoint) string {
 	switch {
 	case next.Effects != nil && next.Effects.Dead != nil:
 		return "aside"
-	case next.Cursor > last.Cursor && next.Effects == nil && bytes.Equal(next.State, last.State) && slices.Equal(next.Recent, last.Recent):
+	case next.Cursor > last.Cursor && next.Effects == nil && bytes.Equal(next.State, last.State) && !learned(last, next):
 		return "cursor"
 	case next.Cursor > last.Cursor:
 		return "commit"
@@ -134,6 +134,12 @@ func sortOf(last, next checkpoint.Checkpoint) string {
 		return "mark"
 	}
 	return "midway"
+}
+
+// learned says whether next knows the id of a record that last did not. One that it
+// knew already moves to the end of them.
+func learned(last, next checkpoint.Checkpoint) bool {
+	return slices.ContainsFunc(next.Recent, func(id uint64) bool { return !slices.Contains(last.Recent, id) })
 }
 
 // wrote takes in what a write that was done left behind.
