@@ -35,7 +35,7 @@ func drainWorker(ctx context.Context, c *chaos, f Fault, begin func(string)) (st
 	}
 	gone := taken(held, victim)
 	n := c.follow.await(ctx, meetTime, at, func(e history.Event) bool {
-		return gone(e) || e.Kind == history.Release && e.Phase == history.Ended && e.Process == victim
+		return gone(e) || e.Kind == history.Release && e.Outcome == history.Done && e.Process == victim
 	})
 	if n == 0 {
 		return "", nil

@@ -95,10 +95,7 @@ func (f *follower) more(path string) error {
 func (f *follower) note(e history.Event) {
 	switch {
 	case e.Kind == history.Take && e.Outcome == history.Granted:
-		if f.holds[e.Process] == nil {
-			f.holds[e.Process] = map[string]int64{}
-		}
-		f.holds[e.Process][e.Chat] = e.T
+		f.granted(e)
 	case e.Kind == history.Release && e.Phase != history.Ended, e.Kind == history.Lost:
 		delete(f.holds[e.Process], e.Chat)
 	case e.Kind == history.Exited:
@@ -112,14 +109,27 @@ func (f *follower) note(e history.Event) {
 	}
 }
 
+// granted takes in that a process has a chat's turn, which no other has then, whether
+// that one heard of it yet or not. Of two files the later event may be read first.
+func (f *follower) granted(e history.Event) {
+	for _, chats := range f.holds {
+		if since, ok := chats[e.Chat]; ok && since > e.T {
+			return
+		}
+		delete(chats, e.Chat)
+	}
+	if f.holds[e.Process] == nil {
+		f.holds[e.Process] = map[string]int64{}
+	}
+	f.holds[e.Process][e.Chat] = e.T
+}
+
 // notable says whether a fault may look for an event.
 func notable(e history.Event) bool {
 	switch e.Kind {
 	case history.Take, history.Lost, history.Stall, history.Point, history.Exited:
 		return true
-	case history.Webhook:
-		return e.Phase == history.Ended
-	case history.Commit:
+	case history.Webhook, history.Commit, history.Release:
 		return e.Phase == history.Ended
 	}
 	return e.Outcome == history.Unknown
@@ -136,16 +146,15 @@ func (f *follower) held(process string) (chats []string) {
 }
 
 // holder is the process that has a chat's turn, as far as any said.
-func (f *follower) holder(chat string) (process string) {
+func (f *follower) holder(chat string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var since int64
 	for p, chats := range f.holds {
-		if t, ok := chats[chat]; ok && t > since {
-			process, since = p, t
+		if _, ok := chats[chat]; ok {
+			return p
 		}
 	}
-	return process
+	return ""
 }
 
 // count counts the notable events from a moment on that match.

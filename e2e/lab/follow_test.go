@@ -76,6 +76,29 @@ func TestFollowerTakesTheBeginOfAReleaseForItsEnd(t *testing.T) {
 	}
 }
 
+// A turn has one holder, the last it was granted to, whichever history is read first.
+func TestFollowerTakesATurnFromWhoHadIt(t *testing.T) {
+	t.Parallel()
+	for _, names := range [][2]string{{"worker1.1", "worker2.1"}, {"worker2.1", "worker1.1"}} {
+		first, last := names[0], names[1]
+		f, log, path := recorded(t, first)
+		other, err := history.Open(filepath.Join(filepath.Dir(path), last+history.Suffix), last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		log.Note(grant("a"))
+		other.Note(grant("a"))
+		f.poll()
+		if got := f.held(first); len(got) != 0 {
+			t.Errorf("got %v held by %s, which %s has", got, first, last)
+		}
+		if got := f.holder("a"); got != last {
+			t.Errorf("got %q as holder, want %s", got, last)
+		}
+	}
+}
+
 // A line may be seen before it is whole; it counts once, when it is.
 func TestFollowerWaitsForWholeLines(t *testing.T) {
 	t.Parallel()
