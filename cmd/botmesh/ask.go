@@ -53,18 +53,23 @@ func (a *app) withDesk(ctx context.Context, do func(context.Context, *desk) erro
 		return do(ctx, &desk{do: http.DefaultClient.Do, base: strings.TrimSuffix(s.AdminURL.Reveal(), "/"), token: s.AdminToken.Reveal(), actor: actor()})
 	}
 	return a.withNATS(ctx, func(ctx context.Context, conn *jet.Conn, s config.Config) error {
-		rooms, leave, err := openRooms(ctx, conn, s)
-		if err != nil {
-			return err
-		}
-		defer leave()
-		token := rand.Text()
-		api, err := admin.New(admin.Config{Token: token, Journal: rooms.Journal, Rooms: func() *admin.Rooms { return rooms }})
-		if err != nil {
-			return err
-		}
-		return do(ctx, &desk{do: inside(api), token: token, actor: actor()})
+		return withOwnDesk(ctx, conn, s, do)
 	})
+}
+
+// withOwnDesk calls do with an API of this process.
+func withOwnDesk(ctx context.Context, conn *jet.Conn, s config.Config, do func(context.Context, *desk) error) error {
+	rooms, leave, err := openRooms(ctx, conn, s)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	token := rand.Text()
+	api, err := admin.New(admin.Config{Token: token, Journal: rooms.Journal, Rooms: func() *admin.Rooms { return rooms }})
+	if err != nil {
+		return err
+	}
+	return do(ctx, &desk{do: inside(api), token: token, actor: actor()})
 }
 
 // actor is who sits here, for the log of acts.

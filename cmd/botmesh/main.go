@@ -8,6 +8,7 @@
 //	botmesh outbox ls|retry|hold|release  what is to be sent
 //	botmesh acts ls                 what operators did
 //	botmesh journal ls|show|replay  what came in, and what the bot would make of it now
+//	botmesh doctor                  what will hurt: servers, streams, clocks, chats that wait
 //	botmesh streams plan|apply      the streams as they should be
 //	botmesh config print            every setting and where it comes from
 //
@@ -36,6 +37,7 @@ type commands struct {
 	Outbox  outboxCommand  `cmd:"" help:"What is to be sent."`
 	Acts    actsCommand    `cmd:"" help:"What operators did."`
 	Journal journalCommand `cmd:"" help:"What came in."`
+	Doctor  doctorCommand  `cmd:"" help:"What will hurt the bot: servers, streams, clocks, chats that wait."`
 	Streams streamsCommand `cmd:"" help:"The streams as they should be."`
 	Config  configCommand  `cmd:"" help:"The settings."`
 	Version versionCommand `cmd:"" help:"Print the version."`

@@ -1,0 +1,70 @@
+package doctor
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		cluster jetstream.ClusterInfo
+		level   Level
+		words   string
+	}{
+		{"no leader", jetstream.ClusterInfo{Replicas: []*jetstream.PeerInfo{{Name: "n2", Current: true}}}, Broken, "has no leader"},
+		{"offline", jetstream.ClusterInfo{Leader: "n1", Replicas: []*jetstream.PeerInfo{{Name: "n2", Offline: true}}}, Warning, "its copy on n2 is offline"},
+		{"behind", jetstream.ClusterInfo{Leader: "n1", Replicas: []*jetstream.PeerInfo{{Name: "n2", Lag: 1001}}}, Warning, "on n2 lacks 1001"},
+		{"on its way", jetstream.ClusterInfo{Leader: "n1", Replicas: []*jetstream.PeerInfo{{Name: "n2", Lag: 1000}}}, "", ""},
+		{"in order", jetstream.ClusterInfo{Leader: "n1", Replicas: []*jetstream.PeerInfo{{Name: "n2", Current: true}}}, "", ""},
+	} {
+		info := &jetstream.StreamInfo{Config: jetstream.StreamConfig{Name: "S", Replicas: 3}, Cluster: &test.cluster}
+		found := peers(info)
+		if test.level == "" {
+			if len(found) != 0 {
+				t.Errorf("%s: got %v, want nothing", test.name, found)
+			}
+			continue
+		}
+		if len(found) != 1 || found[0].Level != test.level || !strings.Contains(found[0].Text, test.words) || found[0].Do == "" {
+			t.Errorf("%s: got %v, want %s with %q and what to do", test.name, found, test.level, test.words)
+		}
+	}
+}
+
+func TestClocks(t *testing.T) {
+	t.Parallel()
+	for off, want := range map[time.Duration]Level{0: Fine, time.Second: Fine, -time.Second: Fine, 5 * time.Second: Warning, -time.Hour: Warning} {
+		got, _ := clock("redis", func() (time.Time, error) { return time.Now().Add(off), nil })
+		if got.Level != want {
+			t.Errorf("%v off: got %v, want %s", off, got, want)
+		}
+	}
+	if got, _ := clock("redis", func() (time.Time, error) { return time.Time{}, errors.New("away") }); got.Level != Unknown {
+		t.Errorf("no answer: got %v, want unknown", got)
+	}
+}
+
+func TestTheWorst(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		levels []Level
+		want   Level
+	}{
+		{nil, Fine}, {[]Level{Fine, Fine}, Fine}, {[]Level{Fine, Warning}, Warning},
+		{[]Level{Broken, Warning}, Broken}, {[]Level{Broken, Unknown, Fine}, Unknown},
+	} {
+		var found []Finding
+		for _, l := range test.levels {
+			found = append(found, Finding{Level: l})
+		}
+		if got := Worst(found); got != test.want {
+			t.Errorf("%v: got %s, want %s", test.levels, got, test.want)
+		}
+	}
+}
