@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -41,6 +42,23 @@ func (f *Fleet) Freeze(ctx context.Context, r *Replica) {
 	f.ReadDoubt(ctx, r)
 	f.fault(r.Process())
 	r.Child().Freeze()
+}
+
+// Hurry asks a worker's process to end (SIGTERM), and does again until it has, as
+// somebody who does not want to wait for its drain. It returns the exit code.
+func (f *Fleet) Hurry(ctx context.Context, r *Replica) (code int, err error) {
+	f.ReadDoubt(ctx, r)
+	for ctx.Err() == nil {
+		f.fault(r.Process())
+		r.Child().Ask()
+		select {
+		case <-r.Child().Exited():
+			return r.Child().Wait(ctx)
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return -1, fmt.Errorf("fleet: %s still drains: %w", r.Name, context.Cause(ctx))
 }
 
 func (f *Fleet) fault(process string) {

@@ -103,10 +103,13 @@ func (c *Child) Freeze() { c.signal(syscall.SIGSTOP) }
 // Thaw lets a frozen child go on (SIGCONT).
 func (c *Child) Thaw() { c.signal(syscall.SIGCONT) }
 
+// Ask asks the child to end (SIGTERM) and does not wait for it.
+func (c *Child) Ask() { c.signal(syscall.SIGTERM) }
+
 // Term asks the child to end (SIGTERM) and returns its exit code. A child that
 // has not ended when ctx does is killed, which is an error.
 func (c *Child) Term(ctx context.Context) (int, error) {
-	c.signal(syscall.SIGTERM)
+	c.Ask()
 	code, err := c.Wait(ctx)
 	if err != nil {
 		c.Kill()
