@@ -90,15 +90,16 @@ var house = map[string][]string{
 	"cmd/...":          {"..."},
 
 	// Tests, measurements and what is there to be copied.
-	"internal/tlsfiles/...": {},
-	"internal/natsd":        {},
-	"internal/natstest":     {"internal/natsd"},
-	"internal/redistest":    {},
-	"deploy/...":            {"..."},
-	"e2e/...":               {"..."},
-	"bench/...":             {"..."},
-	"examples/...":          {"bot", "flow/...", "worker"},
-	"examples/provider":     {"bot", "ingress", "provider", "provider/httpcall", "worker"},
+	"internal/tlsfiles/...":  {},
+	"internal/natsd":         {},
+	"internal/natstest":      {"internal/natsd"},
+	"internal/redistest":     {},
+	"internal/telemetrytest": {},
+	"deploy/...":             {"..."},
+	"e2e/...":                {"..."},
+	"bench/...":              {"..."},
+	"examples/...":           {"bot", "flow/...", "worker"},
+	"examples/provider":      {"bot", "ingress", "provider", "provider/httpcall", "worker"},
 }
 
 // engines are modules that only some rooms may import themselves.
@@ -113,7 +114,7 @@ var engines = []struct {
 	{"github.com/redis/", "Redis decides nothing that must be right, so nobody else may lean on it",
 		[]string{"coord/rediscoord", "outbox/ratelimit", "internal/doctor", "internal/engine", "internal/workerd", "internal/redistest", "e2e/...", "bench/..."}},
 	{"go.opentelemetry.io/otel/sdk", "the SDK is the programs' choice; a room uses the API",
-		[]string{"telemetry/export"}},
+		[]string{"telemetry/export", "internal/telemetrytest"}},
 	{"net/http", "these decide, and talk to nobody",
 		[]string{"provider/...", "ingress", "admin", "internal/private", "internal/ingressd", "internal/workerd", "telemetry/export", "worker", "cmd/...", "e2e/...", "examples/model", "examples/provider", "bench/...", "provider"}},
 	{"github.com/cenkalti/backoff/v5", "version 4 is the one in use; two would drift apart", nil},

@@ -337,6 +337,7 @@ func (h *hold) end(err error) error {
 	switch {
 	case errors.Is(rerr, botmesh.ErrLeaseLost):
 		h.d.held.drop(h.key) // lost since it was last looked at
+		countLoss(h.ctx, rerr)
 	case rerr != nil:
 		h.d.log.WarnContext(ctx, "release not confirmed, repaired in the background", "chat", h.chat, "err", rerr)
 	}
@@ -358,9 +359,22 @@ func (h *hold) keepCopy(err error) {
 // lost counts a turn that ended before its holder was done.
 func (h *hold) lost() error {
 	err := context.Cause(h.turn.Context())
-	var lost *botmesh.LeaseLostError
-	if errors.As(err, &lost) {
-		telemetry.LeasesLost.Add(h.ctx, 1, reason(string(lost.Reason)))
-	}
+	countLoss(h.ctx, err)
 	return err
+}
+
+func countLoss(ctx context.Context, err error) {
+	if loss := lossOf(err); loss != "" {
+		telemetry.LeasesLost.Add(ctx, 1, reason(string(loss)))
+	}
+}
+
+// lossOf is why a turn was lost, empty if it was not. That its own process gave it back
+// is no loss.
+func lossOf(err error) botmesh.LossReason {
+	var lost *botmesh.LeaseLostError
+	if !errors.As(err, &lost) || lost.Reason == botmesh.LossReleased {
+		return ""
+	}
+	return lost.Reason
 }

@@ -232,7 +232,9 @@ func (l *lane) visit(n journal.Nudge) error {
 	if turn.Previous().Blind {
 		telemetry.BlindTurns.Add(turn.Context(), 1)
 	}
-	telemetry.TurnWait.Record(turn.Context(), time.Since(asked).Seconds())
+	granted := time.Now()
+	telemetry.TurnWait.Record(turn.Context(), granted.Sub(asked).Seconds())
+	defer func() { telemetry.TurnHold.Record(turn.Context(), time.Since(granted).Seconds()) }()
 	return l.hold(turn, s, n)
 }
 

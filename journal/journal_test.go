@@ -261,3 +261,28 @@ func TestWhatNamesNoChatIsSetAside(t *testing.T) {
 		}
 	}
 }
+
+// Who looks at a backlog learns since when its first record waits, of those that are not
+// settled, and nothing where none waits.
+func TestBacklogSaysSinceWhenTheOldestWaits(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	if b, err := j.Backlog(t.Context()); !errors.Is(err, botmesh.ErrNotFound) {
+		t.Errorf("got %+v, %v before anybody pulled, want ErrNotFound", b, err)
+	}
+	mustPublish(t, j.Publisher, message(chat("1"), "1", "one"))
+	mustPublish(t, j.Publisher, message(chat("2"), "2", "two"))
+	nudges := pullAll(t, j)
+	for settled := range len(nudges) {
+		b, err := j.Backlog(t.Context())
+		if err != nil || !b.Oldest.Equal(nudges[settled].Stored) || b.Unsettled != uint64(2-settled) {
+			t.Errorf("with %d settled: got %+v, %v, want the oldest since %v", settled, b, err, nudges[settled].Stored)
+		}
+		if err := nudges[settled].Ack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b, err := j.Backlog(t.Context()); err != nil || !b.Oldest.IsZero() {
+		t.Errorf("with all settled: got %+v, %v, want no oldest", b, err)
+	}
+}

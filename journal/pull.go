@@ -87,6 +87,8 @@ type Backlog struct {
 	// Waiting counts the records that no process was told of yet, Unsettled those that
 	// one was told of and that are not settled.
 	Waiting, Unsettled uint64
+	// Oldest is when the first record that is not settled was journaled, zero if all are.
+	Oldest time.Time
 }
 
 // Backlog asks how far the processes of a bot have come, for who does not pull: it
@@ -100,10 +102,22 @@ func (j *Journal) Backlog(ctx context.Context) (b Backlog, err error) {
 	if err == nil {
 		b.Waiting, b.Unsettled, err = c.Pending(ctx)
 	}
+	if err == nil && b.Waiting+b.Unsettled > 0 {
+		b.Oldest, err = j.oldest(ctx, b.Floor+1)
+	}
 	if err != nil {
 		return Backlog{}, fmt.Errorf("journal: backlog: %w", err)
 	}
 	return b, nil
+}
+
+// oldest is when the first record at or after a sequence was journaled, zero without any.
+func (j *Journal) oldest(ctx context.Context, from uint64) (time.Time, error) {
+	m, err := j.inbox.Next(ctx, allOf(familyIn, j.bot), from)
+	if errors.Is(err, botmesh.ErrNotFound) {
+		return time.Time{}, nil // settled since it was counted, or older than the retention
+	}
+	return m.Time, err
 }
 
 func (j *Journal) consumerName() string { return "nudges-" + j.epoch }

@@ -33,6 +33,7 @@ const (
 	KeyKind     = attribute.Key("kind")
 	KeyFrom     = attribute.Key("bot.from")
 	KeyFlow     = attribute.Key("bot.flow")
+	KeyLink     = attribute.Key("bot.link")
 )
 
 var meter = otel.Meter(Scope)
@@ -48,6 +49,7 @@ var (
 
 	Turns         = counter("bot.turns", "Runs of records, by outcome: applied, ignored, failed, interrupted, lost.")
 	TurnWait      = seconds("bot.turn.wait", "Time from a ticket to its turn.")
+	TurnHold      = seconds("bot.turn.hold", "Time from a turn to its release or loss.")
 	BlindTurns    = counter("bot.turns.blind", "Turns taken without asking the coordinator, which is away.")
 	TurnDuration  = seconds("bot.turn.duration", "Time of one run of one record.")
 	TurnRetries   = counter("bot.turn.retries", "Failed runs that will be tried again.")
@@ -59,9 +61,11 @@ var (
 	DeadLetters   = counter("bot.dlq.messages", "Dead letters, by kind: record, send.")
 	DeadDepth     = gauge("bot.dlq.depth", "Dead letters that are kept, the same of every worker.")
 	DeadAge       = gauge("bot.dlq.oldest.age", "Seconds since the oldest of them was set aside, 0 without any.")
+	WaitingAge    = gauge("bot.waiting.oldest.age", "Seconds since the oldest record that is not settled was journaled, 0 without any, the same of every worker.")
 	Deaths        = counter("bot.turn.deaths", "Records whose run ended with its process.")
 	SlotsInUse    = updown("bot.slots.used", "Run slots in use.")
 	LanesOpen     = updown("bot.lanes", "Chats this replica has work for.")
+	ChatsPaused   = gauge("bot.chats.paused", "Chats that are paused, the same of every worker.")
 	ChatsParked   = updown("bot.chats.parked", "Chats that this replica has met and only a newer build can serve.")
 	Deliveries    = counter("bot.outbox.deliveries", "Calls to a provider, by outcome: delivered, retry, permanent, unknown; blocked were not made.")
 	InDoubt       = counter("bot.outbox.in_doubt", "Parts whose earlier call may have reached the provider.")

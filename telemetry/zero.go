@@ -25,4 +25,9 @@ func Zero(ctx context.Context, providers ...string) {
 	zero(Conflicts, KeyReason, "superseded", "lease_lost")
 	zero(DeadLetters, KeyKind, "record", "send")
 	zero(InDoubt, KeyProvider, providers...)
+	for _, p := range providers {
+		for _, outcome := range []string{"open", "closed"} {
+			Breakers.Add(ctx, 0, metric.WithAttributes(KeyProvider.String(p), KeyOutcome.String(outcome)))
+		}
+	}
 }

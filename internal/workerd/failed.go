@@ -6,12 +6,10 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
-	"github.com/botmesh-go/botmesh/telemetry"
 )
 
 // setAside puts a part that a platform will never take among the dead letters, and
@@ -34,31 +32,6 @@ func setAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
 			Failed: &botmesh.Failure{Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, InDoubt: d.InDoubt, Error: d.Error},
 		})
 		return err
-	}
-}
-
-// countEvery is how often the dead letters are counted.
-const countEvery = 15 * time.Second
-
-// countDead tells how many dead letters there are, and how old the oldest is, until ctx
-// ends. While nobody answers it tells what it knew.
-func (w *Worker) countDead(ctx context.Context, j *journal.Journal) {
-	tick := time.NewTicker(countEvery)
-	defer tick.Stop()
-	for {
-		if n, oldest, err := j.DeadCount(ctx); err == nil {
-			age := time.Duration(0)
-			if n > 0 {
-				age = max(0, time.Since(oldest))
-			}
-			telemetry.DeadDepth.Record(ctx, int64(n))
-			telemetry.DeadAge.Record(ctx, int64(age.Seconds()))
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
 	}
 }
 

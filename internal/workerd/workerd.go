@@ -169,7 +169,7 @@ func (w *Worker) serve(ctx context.Context) error {
 			w.cfg.Log.Error("pauses are not followed", "err", err)
 		}
 	})
-	follower.Go(func() { w.countDead(following, o.journal) })
+	follower.Go(func() { count(following, o.journal, o.pauses) })
 	defer follower.Wait()
 	defer stop()
 	w.cfg.Log.Info("serving", "incarnation", coordinator.Incarnation())

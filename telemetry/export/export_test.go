@@ -73,7 +73,7 @@ func TestMetricsPage(t *testing.T) {
 	got := page(t, s)
 	for _, want := range []string{
 		"\nbot_checkpoint_conflicts_total 3\n", "bot_turn_wait_seconds_bucket{", "go_goroutine_count", `service_name="botmesh-test"`,
-		"\nbot_outbox_in_doubt_total{bot_provider=\"telegram\"} 0\n", "\nbot_dlq_messages_total{kind=\"send\"} 0\n",
+		"\nbot_outbox_in_doubt_total{bot_provider=\"telegram\"} 0\n", "\nbot_dlq_messages_total{kind=\"send\"} 0\n", "\nbot_outbox_breaker_total{bot_provider=\"telegram\",outcome=\"open\"} 0\n",
 		"\nbot_lease_lost_total{reason=\"stalled\"} 0\n", "\nbot_checkpoint_conflicts_total{reason=\"superseded\"} 0\n", "\nbot_turn_deaths_total 0\n",
 	} {
 		if !strings.Contains(got, want) {
