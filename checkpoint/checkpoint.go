@@ -60,6 +60,8 @@ type Checkpoint struct {
 	Claim *Claim `json:"claim,omitempty"`
 
 	Effects *Effects `json:"effects,omitempty"`
+	// Trace is the trace context of the run that left State, nil without either.
+	Trace map[string]string `json:"trace,omitempty"`
 	// Out is the outbox sequence of the chat's last letter before Effects, zero
 	// for none, in the outbox of OutEpoch; in an outbox of another epoch it counts
 	// as zero.
@@ -91,6 +93,8 @@ type Tries struct {
 	N         int       `json:"n,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Error     string    `json:"error,omitempty"`
+	// Trace is the trace context of the last one.
+	Trace map[string]string `json:"trace,omitempty"`
 	// Deaths counts the runs that ended with their process.
 	Deaths int `json:"deaths,omitempty"`
 }
@@ -132,6 +136,8 @@ type Command struct {
 // Armed is a timer under the id of its arming, which no other arming has.
 type Armed struct {
 	ID string `json:"id"`
+	// Trace is the trace context of the run that armed it.
+	Trace map[string]string `json:"trace,omitempty"`
 	botmesh.Timer
 }
 

@@ -32,8 +32,8 @@ const maxError = 1 << 10
 // holder, or whoever gets the nudge, flushes.
 func (h *hold) apply(ctx context.Context, r botmesh.Record, more []botmesh.Record, o botmesh.Outcome) error {
 	next := h.past(r, more...)
-	if next.State, next.By = o.State, ""; len(o.State) > 0 {
-		next.By = h.d.cfg.Coordinator.Incarnation()
+	if next.State, next.By, next.Trace = o.State, "", nil; len(o.State) > 0 {
+		next.By, next.Trace = h.d.cfg.Coordinator.Incarnation(), telemetry.Inject(ctx)
 	}
 	if len(o.Sends) > 0 {
 		letter, err := h.letter(ctx, r, botmesh.LetterID(h.chat, r.Epoch, r.Seq), o.Sends)
@@ -45,7 +45,7 @@ func (h *hold) apply(ctx context.Context, r botmesh.Record, more []botmesh.Recor
 	if r.Resume != nil {
 		thaw(&next, *r.Resume)
 	}
-	if err := setTimers(&next, r, o); err != nil {
+	if err := setTimers(ctx, &next, r, o); err != nil {
 		return &failedError{err}
 	}
 	if err := h.setCommands(ctx, &next, r, o.Commands); err != nil {
@@ -165,11 +165,12 @@ func (h *hold) setRecordAside(r botmesh.Record, tries int, cause error) error {
 	if r.Resume != nil {
 		thaw(&next, *r.Resume)
 	}
-	h.d.log.ErrorContext(h.ctx, "record set aside", "chat", h.chat, "seq", r.Seq, "attempt", tries, "err", firstLine(cause))
-	if err := h.commit(h.ctx, next, math.MaxInt); err != nil {
+	ctx := telemetry.Extract(h.ctx, r.Trace)
+	h.d.log.ErrorContext(ctx, "record set aside", "chat", h.chat, "seq", r.Seq, "attempt", tries, "err", firstLine(cause))
+	if err := h.commit(ctx, next, math.MaxInt); err != nil {
 		return err
 	}
-	return h.confirm(h.ctx)
+	return h.confirm(ctx)
 }
 
 // setAside puts a dead letter of this chat into its stream. A repetition is done at once.
@@ -185,14 +186,15 @@ func (h *hold) noteTry(r botmesh.Record, tries checkpoint.Tries, cause error) er
 	tries.N++
 	wait := h.d.cfg.Backoff << (tries.N - 1)
 	tries.NotBefore, tries.Error = time.Now().Add(wait), shorten(cause.Error())
-	h.d.log.WarnContext(h.ctx, "run failed, will be tried again", "chat", h.chat, "seq", r.Seq, "attempt", tries.N, "after", wait, "err", firstLine(cause))
-	telemetry.TurnRetries.Add(h.ctx, 1)
+	ctx := telemetry.Extract(h.ctx, tries.Trace)
+	h.d.log.WarnContext(ctx, "run failed, will be tried again", "chat", h.chat, "seq", r.Seq, "attempt", tries.N, "after", wait, "err", firstLine(cause))
+	telemetry.TurnRetries.Add(ctx, 1)
 	next := h.cp
 	next.Tries, next.Effects = &tries, nil
 	if next.Claim != nil && next.Claim.Alone {
 		next.Claim = nil // it ended, whatever becomes of this process while it waits
 	}
-	return h.write(h.ctx, next, 0, math.MaxInt)
+	return h.write(ctx, next, 0, math.MaxInt)
 }
 
 // write replaces the checkpoint. It is sent only when every effect of the one it

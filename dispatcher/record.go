@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -65,7 +66,7 @@ func (h *hold) tryUntilApplied(r botmesh.Record) error {
 		if h.passedOver(r) { // as the look for a pause may have learned just now
 			return h.passOver(r)
 		}
-		err := h.attempt(r, also, tries)
+		err := h.attempt(r, also, &tries)
 		var failed *failedError
 		var interrupted *interruptedError
 		switch {
@@ -121,15 +122,12 @@ func (h *hold) backOff(until time.Time) error {
 }
 
 // attempt runs a record once, with what interrupted it before, and applies what it decided.
-func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries checkpoint.Tries) error {
-	ctx, span := telemetry.Tracer().Start(telemetry.Extract(h.ctx, r.Trace), telemetry.SpanTurn,
-		trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithAttributes(telemetry.KeyProvider.String(r.Chat.Provider), telemetry.KeyChat.String(r.Chat.String()),
-			telemetry.KeyType.String(string(r.Type)), telemetry.KeySeq.Int64(int64(r.Seq)),
-			telemetry.KeyFence.Int64(int64(h.fence)), telemetry.KeyTry.Int(tries.N+1)))
+// A failed one leaves its trace in tries.
+func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries *checkpoint.Tries) error {
+	ctx, span := h.begin(r, *tries)
 	defer span.End()
 	began, result, from := time.Now(), "applied", h.cp.By
-	outcome, more, err := h.run(ctx, r, also, tries)
+	outcome, more, err := h.run(ctx, r, also, *tries)
 	telemetry.TurnDuration.Record(ctx, time.Since(began).Seconds())
 	switch {
 	case err != nil:
@@ -143,12 +141,17 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries checkpoint
 			h.handedOver(ctx, *outcome.Handover, from)
 		}
 	}
+	for _, r := range more {
+		for _, link := range telemetry.Linked(nil, "together", r.Trace) {
+			span.AddLink(link)
+		}
+	}
 	if err != nil {
 		span.SetStatus(codes.Error, "not applied")
 		result = "lost" // the turn ended, or another replica was first
 		switch {
 		case errors.As(err, new(*failedError)):
-			result = "failed"
+			result, tries.Trace = "failed", telemetry.Inject(ctx)
 		case errors.As(err, new(*interruptedError)):
 			result = "interrupted"
 		}
@@ -156,9 +159,28 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries checkpoint
 	if err != nil && h.turn.Context().Err() != nil {
 		// Whether the run was cut off or its write was not sent: its commit was refused here.
 		telemetry.Conflicts.Add(ctx, 1, reason("lease_lost"))
+		if loss := lossOf(context.Cause(h.turn.Context())); loss != "" {
+			span.AddEvent("turn lost", trace.WithAttributes(telemetry.KeyReason.String(string(loss))))
+		}
 	}
 	telemetry.Turns.Add(ctx, 1, metric.WithAttributes(telemetry.KeyOutcome.String(result)))
 	return err
+}
+
+// begin begins the span of a run: in the trace of its record, that of a timer in one of
+// its own. It is linked to the run that left the conversation, the one that armed the
+// timer, and the try before.
+func (h *hold) begin(r botmesh.Record, tries checkpoint.Tries) (context.Context, trace.Span) {
+	links := telemetry.Linked(nil, "retry", tries.Trace)
+	if i := slices.IndexFunc(h.cp.Timers, func(t checkpoint.Armed) bool { return t.ID == r.Timer }); i >= 0 {
+		links = telemetry.Linked(links, "timer", h.cp.Timers[i].Trace)
+	}
+	links = telemetry.Linked(links, "conversation", h.cp.Trace)
+	return telemetry.Tracer().Start(telemetry.Extract(h.ctx, r.Trace), telemetry.SpanTurn,
+		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithLinks(links...),
+		trace.WithAttributes(telemetry.KeyProvider.String(r.Chat.Provider), telemetry.KeyChat.String(r.Chat.String()),
+			telemetry.KeyType.String(string(r.Type)), telemetry.KeySeq.Int64(int64(r.Seq)),
+			telemetry.KeyFence.Int64(int64(h.fence)), telemetry.KeyTry.Int(tries.N+1)))
 }
 
 // run hands a record to the Runner, for at most Settle, and returns what was decided

@@ -43,13 +43,14 @@ func (h *hold) claim(r botmesh.Record) error {
 	next := h.cp
 	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now()}
 	next.Tries, next.Effects = &tries, nil
-	if err := h.write(h.ctx, next, 0, math.MaxInt); err != nil {
+	ctx := telemetry.Extract(h.ctx, r.Trace)
+	if err := h.write(ctx, next, 0, math.MaxInt); err != nil {
 		return err
 	}
 	h.claimed = true
 	if died {
-		telemetry.Deaths.Add(h.ctx, 1)
-		h.d.log.WarnContext(h.ctx, "the last holder died during a turn", "chat", h.chat, "seq", r.Seq, "deaths", tries.Deaths)
+		telemetry.Deaths.Add(ctx, 1)
+		h.d.log.WarnContext(ctx, "the last holder died during a turn", "chat", h.chat, "seq", r.Seq, "deaths", tries.Deaths)
 	}
 	return nil
 }

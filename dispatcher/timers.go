@@ -9,6 +9,7 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/telemetry"
 )
 
 // overdue is how late a timer may be before whoever looks at its chat arms it again,
@@ -17,7 +18,7 @@ const overdue = time.Minute
 
 // setTimers changes the armed timers of next as a run decided. Arming and taking
 // back are effects of the commit; which timers count, its checkpoint alone says.
-func setTimers(next *checkpoint.Checkpoint, r botmesh.Record, o botmesh.Outcome) error {
+func setTimers(ctx context.Context, next *checkpoint.Checkpoint, r botmesh.Record, o botmesh.Outcome) error {
 	if len(o.Arm)+len(o.Disarm) == 0 {
 		return nil
 	}
@@ -45,7 +46,7 @@ func setTimers(next *checkpoint.Checkpoint, r botmesh.Record, o botmesh.Outcome)
 		}
 		drop(t.Name)
 		id := fmt.Sprintf("%s-%d-t%d", r.Epoch, r.Seq, i)
-		timers, arm = append(timers, checkpoint.Armed{ID: id, Timer: t}), append(arm, id)
+		timers, arm = append(timers, checkpoint.Armed{ID: id, Trace: telemetry.Inject(ctx), Timer: t}), append(arm, id)
 	}
 	if len(timers) > botmesh.MaxTimers {
 		return fmt.Errorf("%d timers are armed, want at most %d", len(timers), botmesh.MaxTimers)

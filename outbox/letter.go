@@ -84,6 +84,9 @@ func (o *Outbox) Append(ctx context.Context, l botmesh.Letter, out uint64) (uint
 	if err != nil {
 		return 0, err
 	}
+	if !trace.SpanContextFromContext(ctx).IsValid() { // another replica's letter
+		ctx = telemetry.Extract(ctx, l.Trace)
+	}
 	ctx, span := telemetry.Tracer().Start(ctx, telemetry.SpanOutbox, trace.WithSpanKind(trace.SpanKindProducer),
 		trace.WithAttributes(telemetry.KeyBot.String(o.cfg.Bot), telemetry.KeyChat.String(l.Chat.String())))
 	defer span.End()

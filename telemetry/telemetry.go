@@ -11,6 +11,7 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
@@ -37,4 +38,14 @@ func Extract(ctx context.Context, headers map[string]string) context.Context {
 		return ctx
 	}
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier(headers))
+}
+
+// Linked adds to links one to the span of headers written by [Inject], and says why;
+// nothing if they name none.
+func Linked(links []trace.Link, why string, headers map[string]string) []trace.Link {
+	span := trace.SpanContextFromContext(Extract(context.Background(), headers))
+	if !span.IsValid() {
+		return links
+	}
+	return append(links, trace.Link{SpanContext: span, Attributes: []attribute.KeyValue{KeyLink.String(why)}})
 }
