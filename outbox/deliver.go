@@ -160,8 +160,9 @@ func (o *Outbox) call(ctx context.Context, p part) (sent provider.Sent, err erro
 	ctx, done := callSpan(ctx, p)
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("outbox: the sender panicked: %v", r)
+			err = fmt.Errorf("outbox: the sender panicked with a value of type %T", r)
 		}
+		err = unsaid(err, p.of().Send.Text)
 		done(err)
 	}()
 	return o.senders[p.letter.Chat.Provider].Call(ctx, provider.Call{Part: p.of().ID, Chat: p.letter.Chat, Send: p.of().Send})

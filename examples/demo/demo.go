@@ -16,8 +16,8 @@ import (
 )
 
 // Bot makes the demo bot. With BOTMESH_DEMO_CRASH=1 in the environment it knows
-// /crash too, which kills the process. BOTMESH_DEMO_PATIENCE=10m makes /order end when
-// a question stays open for so long.
+// /crash too, which kills the process, and /panic. BOTMESH_DEMO_PATIENCE=10m makes
+// /order end when a question stays open for so long.
 func Bot() *bot.Bot {
 	b := bot.New()
 	b.Command("/start", start)
@@ -35,6 +35,7 @@ func Bot() *bot.Bot {
 	b.Command("/whoami", whoami)
 	if os.Getenv("BOTMESH_DEMO_CRASH") == "1" {
 		b.Command("/crash", crash)
+		b.Command("/panic <text>", trip)
 	}
 	b.Fallback(said)
 	return b
@@ -152,6 +153,9 @@ func crash(*bot.Context) error {
 	}
 	select {}
 }
+
+// trip panics, as a bug does. Its run fails, and nothing else.
+func trip(c *bot.Context) error { panic(c.Args()) }
 
 // said answers what nothing else does.
 func said(c *bot.Context) error {
