@@ -50,6 +50,9 @@ func Dial(ctx context.Context, s config.Config, name string, inside nats.InProce
 	conn, err := jet.Dial(ctx, jet.Config{
 		URL: n.URL.Reveal(), Creds: n.Creds, User: n.User, Password: n.Password.Reveal(), Inbox: "_INBOX." + role,
 		TLS: secure, Name: name, InProcess: inside, Logger: log,
+		Hint: func(err error) error {
+			return tlsfiles.Hint(err, config.EnvName("nats_ca"), config.EnvName("nats_cert"))
+		},
 	})
 	switch path, _ := errors.AsType[*fs.PathError](err); {
 	case err == nil, ctx.Err() != nil:

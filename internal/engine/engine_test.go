@@ -22,7 +22,10 @@ import (
 	"github.com/botmesh-go/botmesh/journal"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	engine.LogRedis(silent)
+	goleak.VerifyTestMain(m)
+}
 
 var silent = slog.New(slog.DiscardHandler)
 

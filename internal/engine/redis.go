@@ -39,7 +39,7 @@ func DialRedis(ctx context.Context, s config.Config, log *slog.Logger) (Coordina
 	}
 	client, err := rediscoord.DialTLS(ctx, s.Redis.URL.Reveal(), secure)
 	if err != nil {
-		return nil, config.Wrong(err)
+		return nil, config.Wrong(hint(err))
 	}
 	return &throughRedis{client: client, optimistic: s.Redis.Down == "optimistic", cfg: rediscoord.Config{
 		Client: client, Prefix: s.Prefix, Replica: s.ReplicaID, Lease: s.Lease, TurnWait: s.TurnWait, MaxPoll: s.MaxPoll, Logger: log,
@@ -77,9 +77,13 @@ func (r *throughRedis) Ping(ctx context.Context) (err error) {
 		err = r.client.Ping(ctx).Err()
 	}
 	if err != nil {
-		return fmt.Errorf("redis: %w", err)
+		return fmt.Errorf("redis: %w", hint(err))
 	}
 	return nil
+}
+
+func hint(err error) error {
+	return tlsfiles.Hint(err, config.EnvName("redis_ca"), config.EnvName("redis_cert"))
 }
 
 // pingAny asks all masters and is content with the first answer.

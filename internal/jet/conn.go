@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/time/rate"
 )
 
 // Config says how to reach JetStream. The zero value is a server on this machine.
@@ -32,6 +34,8 @@ type Config struct {
 	// TLS, if set, is required and used as it is. Nil uses TLS where URL or server
 	// ask for it, and trusts what the machine trusts.
 	TLS *tls.Config
+	// Hint, if set, adds to why there is no connection what can be done about it.
+	Hint func(error) error
 	// InProcess, if set, connects to a server inside this process, whatever URL says.
 	InProcess nats.InProcessConnProvider
 	// Timeout bounds each request. Defaults to two seconds.
@@ -53,6 +57,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Hint == nil {
+		c.Hint = func(err error) error { return err }
+	}
 	if c.Timeout < 0 {
 		return c, fmt.Errorf("jet: config: timeout %v is negative", c.Timeout)
 	}
@@ -67,6 +74,8 @@ type Conn struct {
 	js       jetstream.JetStream
 	requests requests
 	health   health
+	failed   atomic.Pointer[error] // why the last try to connect came to nothing
+	complain rate.Sometimes
 	closed   chan struct{} // closed when the client gave up the connection
 }
 
@@ -81,7 +90,7 @@ func Dial(ctx context.Context, cfg Config) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{cfg: cfg, closed: make(chan struct{})}
+	c := &Conn{cfg: cfg, complain: rate.Sometimes{Interval: time.Minute}, closed: make(chan struct{})}
 	if c.nc, err = nats.Connect(cfg.URL, c.options()...); err != nil {
 		return nil, fmt.Errorf("jet: dial: %w", err)
 	}
@@ -116,7 +125,10 @@ func (c *Conn) options() []nats.Option {
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) { log.Info("nats connected", "server", nc.ConnectedServerName()) }),
-		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { log.Debug("nats connect failed", "err", err) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			c.failed.Store(&err)
+			c.complain.Do(func() { log.Warn("nats connect failed", "err", c.cfg.Hint(err)) })
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn("nats error", "err", err) }),
 		nats.ClosedHandler(func(*nats.Conn) {
 			c.requests.fail()
@@ -155,11 +167,24 @@ func (c *Conn) NATS() *nats.Conn { return c.nc }
 func (c *Conn) Healthy() error {
 	switch {
 	case !c.nc.IsConnected():
-		return fmt.Errorf("jet: nats is %s", strings.ToLower(c.nc.Status().String()))
+		return c.unconnected()
 	case !c.health.ok():
 		return errors.New("jet: publishes time out")
 	}
 	return nil
+}
+
+// unconnected says that there is no connection and, if it is known, why.
+func (c *Conn) unconnected() error {
+	err := c.nc.LastError() // of a handshake; a connection that was not even made is told to the handler alone
+	if failed := c.failed.Load(); err == nil && failed != nil {
+		err = *failed
+	}
+	state := strings.ToLower(c.nc.Status().String())
+	if err == nil {
+		return fmt.Errorf("jet: nats is %s", state)
+	}
+	return fmt.Errorf("jet: nats is %s: %w", state, c.cfg.Hint(err))
 }
 
 // Drain writes out what was sent so far, such as acknowledgements, and closes. The

@@ -18,6 +18,8 @@ import (
 
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/private"
+	"github.com/botmesh-go/botmesh/internal/tlsfiles"
+	"github.com/botmesh-go/botmesh/internal/tlsfiles/tlstest"
 )
 
 // role makes the test binary one of the programs below.
@@ -153,6 +155,38 @@ func TestSignalDrainsAndEndsWell(t *testing.T) {
 	}
 	if !strings.Contains(stdout, `"msg":"stopped"`) {
 		t.Errorf("got %s, want it to say that it stopped", stdout)
+	}
+}
+
+// With a certificate the private address is HTTPS alone, for those who trust its authority.
+//
+// SPEC X3
+func TestThePrivateAddressOverTLS(t *testing.T) {
+	t.Parallel()
+	ours, others := tlstest.New(t), tlstest.New(t)
+	cert, key := ours.Pair(t, t.TempDir(), "worker")
+	p := launch(t, "orderly", []string{"BOTMESH_ADMIN_TLS_CERT=" + cert, "BOTMESH_ADMIN_TLS_KEY=" + key})
+	address := field(t, p.stdout.until(t, "\n"), "private")
+	for _, c := range []struct {
+		scheme, authority string
+		taken             bool
+	}{{"https", ours.CA, true}, {"https", others.CA, false}, {"http", ours.CA, false}} {
+		trusts, err := tlsfiles.Client(tlsfiles.Files{CA: c.authority}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: trusts}}
+		resp, err := client.Get(c.scheme + "://" + address + "/metrics")
+		if taken := err == nil && resp.StatusCode == http.StatusOK; taken != c.taken {
+			t.Errorf("%s, trusting %s: got taken %v (%v), want %v", c.scheme, c.authority, taken, err, c.taken)
+		}
+		if err == nil {
+			resp.Body.Close()
+		}
+	}
+	p.signal(t)
+	if code, _, stderr := p.end(t); code != ExitOK || stderr != "" {
+		t.Errorf("got code %d and %q, want 0 and nothing", code, stderr)
 	}
 }
 
