@@ -1,6 +1,6 @@
 // Package deploy_test proves that what is shipped to run Botmesh with says what the
-// programs know: it reads each file and holds it against the settings. It starts none
-// of it.
+// programs know: it reads each file and holds it against the settings, and starts each
+// program as the file has it. It makes no image and asks no cluster.
 package deploy_test
 
 import (
