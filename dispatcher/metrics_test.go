@@ -2,13 +2,19 @@ package dispatcher_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
+
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/telemetrytest"
+	"github.com/botmesh-go/botmesh/telemetry"
 )
 
 // metered is something that happens to a fleet, and what is counted of it.
@@ -16,6 +22,8 @@ type metered struct {
 	name string
 	play func(w *world)
 	want map[string]float64
+	// event is one of a run's span, with its outcome or reason; empty for none to look for.
+	event string
 	// least are sums of seconds: no less than this, and less than a second more.
 	least map[string]float64
 }
@@ -65,7 +73,8 @@ var happenings = []metered{
 			w.post("a", "x")
 			w.settled(time.Minute)
 		},
-		want: map[string]float64{"bot.handovers{outcome=restarted}": 1, "bot.turns{outcome=applied}": 2},
+		want:  map[string]float64{"bot.handovers{outcome=restarted}": 1, "bot.turns{outcome=applied}": 2},
+		event: "handover restarted",
 	},
 	{
 		name: "a record that always fails",
@@ -77,7 +86,8 @@ var happenings = []metered{
 			w.post("a", "x")
 			w.settled(10 * time.Minute)
 		},
-		want: map[string]float64{"bot.turns{outcome=failed}": 5, "bot.turn.retries": 4, "bot.dlq.messages{kind=record}": 1},
+		want:  map[string]float64{"bot.turns{outcome=failed}": 5, "bot.turn.retries": 4, "bot.dlq.messages{kind=record}": 1},
+		event: "exception ",
 	},
 	{
 		name: "a run that takes too long",
@@ -92,7 +102,8 @@ var happenings = []metered{
 			w.post("a", "x")
 			w.settled(10 * time.Minute)
 		},
-		want: map[string]float64{"bot.lease.lost{reason=settled}": 1, "bot.turns{outcome=failed}": 1, "bot.turn.retries": 1},
+		want:  map[string]float64{"bot.lease.lost{reason=settled}": 1, "bot.turns{outcome=failed}": 1, "bot.turn.retries": 1},
+		event: "turn lost settled",
 	},
 	{
 		name: "a coordinator that forgets, and another that is granted the turn",
@@ -117,7 +128,8 @@ var happenings = []metered{
 			w.post("a", "x")
 			w.settled(10 * time.Minute)
 		},
-		want: map[string]float64{"bot.lease.lost{reason=superseded}": 1, "bot.checkpoint.conflicts{reason=lease_lost}": 1, "bot.turns{outcome=lost}": 1},
+		want:  map[string]float64{"bot.lease.lost{reason=superseded}": 1, "bot.checkpoint.conflicts{reason=lease_lost}": 1, "bot.turns{outcome=lost}": 1},
+		event: "turn lost superseded",
 	},
 	{
 		name: "another that wrote the checkpoint, and a repetition",
@@ -160,15 +172,39 @@ var happenings = []metered{
 	},
 }
 
-// What operators count by is counted once, under the right label, in seconds. The test
-// runs alone: meters are global.
+// events are those of all runs, each with its outcome or reason.
+func events(spans tracetest.SpanStubs) (all []string) {
+	for _, s := range spans {
+		for _, e := range s.Events {
+			word := ""
+			for _, kv := range e.Attributes {
+				if s.Name == telemetry.SpanTurn && (kv.Key == telemetry.KeyOutcome || kv.Key == telemetry.KeyReason) {
+					word = kv.Value.AsString()
+				}
+			}
+			all = append(all, e.Name+" "+word)
+		}
+	}
+	return all
+}
+
+// What operators count by is counted once, under the right label, in seconds, and what
+// happens to a run is an event of its span. The test runs alone: meters and tracers are
+// global.
 //
 // SPEC: W2 H11
 func TestWhatHappensToTurnsIsCounted(t *testing.T) {
+	tracers := otel.GetTracerProvider()
+	t.Cleanup(func() { otel.SetTracerProvider(tracers) })
 	for _, h := range happenings {
 		t.Run(h.name, func(t *testing.T) {
+			spans := tracetest.NewInMemoryExporter()
+			otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
 			before := telemetrytest.Metrics(t)
 			play(t, h.play)
+			if got := events(spans.GetSpans()); h.event != "" && !slices.Contains(got, h.event) {
+				t.Errorf("got the events %q, want %q", got, h.event)
+			}
 			after := telemetrytest.Metrics(t)
 			for name, want := range h.want {
 				if got := after[name] - before[name]; got != want {

@@ -152,6 +152,7 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries *checkpoin
 		switch {
 		case errors.As(err, new(*failedError)):
 			result, tries.Trace = "failed", telemetry.Inject(ctx)
+			span.RecordError(err)
 		case errors.As(err, new(*interruptedError)):
 			result = "interrupted"
 		}
@@ -160,7 +161,7 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries *checkpoin
 		// Whether the run was cut off or its write was not sent: its commit was refused here.
 		telemetry.Conflicts.Add(ctx, 1, reason("lease_lost"))
 		if loss := lossOf(context.Cause(h.turn.Context())); loss != "" {
-			span.AddEvent("turn lost", trace.WithAttributes(telemetry.KeyReason.String(string(loss))))
+			lostIn(span, loss)
 		}
 	}
 	telemetry.Turns.Add(ctx, 1, metric.WithAttributes(telemetry.KeyOutcome.String(result)))
@@ -311,6 +312,7 @@ func (h *hold) cutOff(ctx context.Context, ended <-chan result) error {
 		return context.Cause(h.ctx)
 	}
 	telemetry.LeasesLost.Add(ctx, 1, reason(string(botmesh.LossSettled)))
+	lostIn(trace.SpanFromContext(ctx), botmesh.LossSettled)
 	return &failedError{context.Cause(ctx)}
 }
 
@@ -323,6 +325,11 @@ func (h *hold) left(ctx context.Context, ended <-chan result) {
 	case <-grace.C:
 		h.d.log.ErrorContext(ctx, "a run goes on after its context ended, it is left behind without effect", "chat", h.chat)
 	}
+}
+
+// lostIn tells in a run's span why it lost the turn or was cut off.
+func lostIn(span trace.Span, why botmesh.LossReason) {
+	span.AddEvent("turn lost", trace.WithAttributes(telemetry.KeyReason.String(string(why))))
 }
 
 // reason labels a metric.
