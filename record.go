@@ -60,8 +60,8 @@ type Record struct {
 	Sends []Send `json:"sends,omitempty"`
 	// Resume says, of a TypeCommand record, that an operator ends a pause of the chat.
 	Resume *Resume `json:"resume,omitempty"`
-	// Failed is the part that a TypeEvent record of our own tells of: the platform will
-	// never take it. Nil for all that comes from outside.
+	// Failed is the part that a TypeEvent record tells of: the platform will never take
+	// it, or took it and could not deliver it. Nil for what a user did.
 	Failed *Failure `json:"failed,omitempty"`
 	// Raw is what the platform sent for this event, as it was, for handlers that
 	// need more than Message. It may be nil.
@@ -81,16 +81,23 @@ type Resume struct {
 	Keep    uint64 `json:"keep,omitempty"`
 }
 
-// Failure is a part of a send that the platform will never take, or that could not be
-// delivered before it was too old. It is a dead letter too.
+// Failure is a part of a send that the platform will never take, that it took and could
+// not deliver, or that could not be sent before it was too old. It is a dead letter too.
 type Failure struct {
-	Part  string `json:"part"` // its id
-	Send  Send   `json:"send"`
-	Tries int    `json:"tries"` // calls that were made
+	Part string `json:"part"` // its id
+	// Of is the platform's id of the message, if it had taken the part and told later
+	// that the user will not get it; empty if it never took it.
+	Of string `json:"of,omitempty"`
+	// Send is what was to be sent, empty if it is so long ago that the outbox keeps it no more.
+	Send  Send `json:"send"`
+	Tries int  `json:"tries"` // calls that were made
 	// InDoubt says that one of the calls may have been taken all the same.
 	InDoubt bool `json:"in_doubt,omitempty"`
 	// Error is the platform's answer.
 	Error string `json:"error"`
+	// Blocked says that the platform takes nothing for the chat until its user does
+	// something there again.
+	Blocked bool `json:"blocked,omitempty"`
 }
 
 // Message is what a record says, in words that do not depend on the platform.

@@ -38,10 +38,11 @@ func (b *Bot) On(kind botmesh.RecordType, handler Handler) *Bot {
 	return b
 }
 
-// OnSendFailed handles what the platform will never take of what the bot said: a user
-// who blocked the bot, a text that is refused. c.Record().Failed has the part and the
-// platform's answer. It runs in the chat's place like a message, once for each part;
-// what is open stays open. When what it says itself fails, it is not called again.
+// OnSendFailed handles what the platform will never take of what the bot said, or took
+// and, as it tells later, could not deliver: a user who blocked the bot, a text that is
+// refused. c.Record().Failed has the part and the platform's answer. It runs in the
+// chat's place like a message, once for each part; what is open stays open. When what
+// it says itself fails, it is not called again.
 func (b *Bot) OnSendFailed(handler Handler) *Bot {
 	if handler == nil || b.events.sendFailed != nil {
 		b.fault("OnSendFailed has no handler, or is registered twice")

@@ -97,8 +97,9 @@ type DeadSend struct {
 	// Tries counts the calls. InDoubt says that one of them may have been taken.
 	Tries   int
 	InDoubt bool
-	// Error is the platform's answer.
-	Error string
+	// Error is the platform's answer, Blocked whether it is of the whole chat.
+	Error   string
+	Blocked bool
 	// Trace is the letter's trace context.
 	Trace map[string]string
 }

@@ -131,7 +131,7 @@ func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entr
 		defer cancel()
 		err := d.o.cfg.Dead(ctx, DeadSend{
 			Chat: d.c.chat, Letter: p.letter.ID, Epoch: d.o.epoch, Seq: p.seq, Part: p.of(),
-			Tries: p.Tries + 1, InDoubt: doubt, Error: clip(why), Trace: p.letter.Trace,
+			Tries: p.Tries + 1, InDoubt: doubt, Error: clip(why), Blocked: provider.IsBlocked(why), Trace: p.letter.Trace,
 		})
 		if err != nil {
 			d.o.cfg.Logger.ErrorContext(ctx, "dead letter not written, the part is put off", "chat", d.c.chat, "part", p.of().ID, "err", err)

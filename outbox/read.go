@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -144,35 +143,6 @@ func (o *Outbox) End(ctx context.Context, chat botmesh.ChatKey) (Link, error) {
 	}
 	l, err := decodeEntry(m)
 	return l.shown(m.Time), err
-}
-
-// Hurry ends the pause before a chat's next call, by an entry of an operator's. It owns
-// nothing after it.
-//
-// Errors: botmesh.ErrConflict if somebody delivers now, so that there is nothing to
-// hurry, or was first; botmesh.ErrRefused, botmesh.ErrUnknown.
-func (o *Outbox) Hurry(ctx context.Context, chat botmesh.ChatKey, by string) error {
-	subject := subjectOf(familyReceipt, o.cfg.Bot, chat)
-	last, err := o.lastLink(ctx, subject)
-	switch {
-	case err != nil:
-		return err
-	case last.seq == 0 || last.NotBefore.IsZero():
-		return nil
-	case !last.Free:
-		return fmt.Errorf("outbox: hurry %s: %w: it is being delivered", chat.Key(), botmesh.ErrConflict)
-	}
-	e := entry{V: format, ID: o.entryID(), By: by, Kind: kindFree, Free: true, position: last.position}
-	e.NotBefore = time.Time{}
-	data, err := json.Marshal(e)
-	if err != nil {
-		return fmt.Errorf("outbox: hurry %s: %w", chat.Key(), err)
-	}
-	_, err = o.stream.Publish(ctx, jet.Publish{Msg: jet.Msg{Subject: subject, Data: data}, Expect: &last.seq})
-	if err != nil {
-		return fmt.Errorf("outbox: hurry %s: %w", chat.Key(), err)
-	}
-	return nil
 }
 
 func (l link) shown(at time.Time) Link {

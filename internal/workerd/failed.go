@@ -29,7 +29,7 @@ func setAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
 		sum := sha256.Sum256([]byte(d.Part.ID))
 		_, err = j.Publish(ctx, botmesh.Record{
 			Type: botmesh.TypeEvent, ID: "failed:" + hex.EncodeToString(sum[:16]), Chat: d.Chat, Trace: d.Trace,
-			Failed: &botmesh.Failure{Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, InDoubt: d.InDoubt, Error: d.Error},
+			Failed: &botmesh.Failure{Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, InDoubt: d.InDoubt, Error: d.Error, Blocked: d.Blocked},
 		})
 		return err
 	}

@@ -40,9 +40,9 @@ type webhook struct {
 	} `json:"data"`
 }
 
-// Parse turns a webhook into its record, whose id is the webhook's. What is of no
-// known type, names no conversation or has not the form of the package's comment is
-// an event.
+// Parse turns a webhook into its record, whose id is the webhook's; of a message that
+// failed there is another, for its chat. What is of no known type, names no conversation
+// or has not the form of the package's comment is an event.
 func (r *Receiver) Parse(h http.Header, body []byte) ([]botmesh.Record, error) {
 	var w webhook
 	err := provider.DecodeJSON(body, &w)
@@ -68,7 +68,13 @@ func (r *Receiver) Parse(h http.Header, body []byte) ([]botmesh.Record, error) {
 		rec.Chat = botmesh.ChatKey{Provider: r.id, Chat: nowhere}
 		rec.Type = botmesh.TypeEvent
 	}
-	return []botmesh.Record{rec}, nil
+	recs := []botmesh.Record{rec}
+	if rec.Type == botmesh.TypeStatus && rec.Message.Status == "failed" {
+		if told, ok := provider.Undelivered(rec, rec.Message.Of, "", rec.Message.Text, false); ok {
+			recs = append(recs, told)
+		}
+	}
+	return recs, nil
 }
 
 // content says what the webhook tells.

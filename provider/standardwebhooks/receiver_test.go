@@ -199,3 +199,21 @@ func FuzzParse(f *testing.F) {
 	}
 	providertest.FuzzParse(f, receiverAt(f, noon, secret), http.Header{IDHeader: {"msg_1"}}, seeds...)
 }
+
+// SPEC: O5 O6
+func TestAFailureIsToldToItsChat(t *testing.T) {
+	t.Parallel()
+	r := receiverAt(t, noon, secret)
+	body := []byte(`{"type":"message.status","data":{"conversation":"c-17","of":"standardwebhooks.c-17/e.7/0.0","status":"failed","text":"gone"}}`)
+	recs, err := r.Parse(header(t, "msg_9", body), body)
+	if err != nil || len(recs) != 2 {
+		t.Fatalf("got %+v, %v, want the status and the failure", recs, err)
+	}
+	if err := providertest.Check(r, recs); err != nil {
+		t.Error(err)
+	}
+	got := recs[1]
+	if recs[0].Type != botmesh.TypeStatus || got.Chat.Chat != "c-17" || got.Failed == nil || got.Failed.Error != "gone" || got.Failed.Of != "standardwebhooks.c-17/e.7/0.0" {
+		t.Errorf("got %+v of %v, want the failure of the part in its chat", got.Failed, got.Chat)
+	}
+}

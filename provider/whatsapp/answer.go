@@ -65,7 +65,7 @@ func refusal(got httpcall.Answer, code int, message string) error {
 		return provider.RetryAll(fmt.Errorf("%w: the account can not send until that is put right", err), httpcall.AccountDelay)
 	}
 	switch {
-	case code == 131047: // a day without a word of the user's
+	case blocks(code):
 		return provider.Blocked(err)
 	case code >= 200 && code < 300, got.Status == http.StatusUnauthorized: // rights
 		return provider.RetryAll(fmt.Errorf("%w: the account can not send until that is put right", err), httpcall.AccountDelay)
@@ -73,6 +73,16 @@ func refusal(got httpcall.Answer, code int, message string) error {
 		return err
 	}
 	return provider.Permanent(err)
+}
+
+// blocks reports whether an error is of all that is sent to a user, until he writes.
+func blocks(code int) bool {
+	switch code {
+	case 131047, // a day without a word of the user's
+		131026: // who is not there, blocked the business, or has not agreed to the terms
+		return true
+	}
+	return false
 }
 
 // regain reads the longest time, in minutes, after which an account may go on.

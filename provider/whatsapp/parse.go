@@ -202,8 +202,10 @@ func (b *batch) status(number string, raw json.RawMessage) {
 		SentAt:  moment(s.Timestamp),
 		Message: botmesh.Message{Of: s.ID, Status: s.Status, Part: s.Opaque},
 	}
+	var code int
 	if len(s.Errors) > 0 {
-		rec.Message.Text = fmt.Sprintf("%d %s", s.Errors[0].Code, s.Errors[0].Title)
+		code = s.Errors[0].Code
+		rec.Message.Text = fmt.Sprintf("%d %s", code, s.Errors[0].Title)
 	}
 	if s.RecipientType == "group" {
 		rec.User = cmp.Or(s.ParticipantUser, s.Participant)
@@ -214,6 +216,13 @@ func (b *batch) status(number string, raw json.RawMessage) {
 		rec.Chat = b.key(number, rec.User, "")
 	}
 	b.add(rec, raw)
+	if s.Status != "failed" || s.RecipientType == "group" {
+		return // one of a group that did not get it is no failure of the message
+	}
+	rec.Chat.Provider = b.receiver.id
+	if told, ok := provider.Undelivered(rec, s.Opaque, s.ID, rec.Message.Text, blocks(code)); ok {
+		b.add(told, raw)
+	}
 }
 
 // echo is what the business's owner wrote in the Business app: an event of the

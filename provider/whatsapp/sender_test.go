@@ -108,7 +108,7 @@ func TestSender(t *testing.T) {
 			"PairRate":      refusal(400, 131056, "retry after 6s"),
 			"Maintenance":   refusal(503, 131057, "retry after 0s"),
 			"Window":        refusal(400, 131047, "blocked"),
-			"Undeliverable": refusal(400, 131026, "permanent"),
+			"Undeliverable": refusal(400, 131026, "blocked"),
 			"OptedOut":      refusal(400, 131050, "permanent"),
 			"Parameter":     refusal(400, 100, "permanent"),
 			"NewRefusal":    refusal(400, 199999, "permanent"),

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 )
 
 // date is the platform's time of every webhook made here.
@@ -45,6 +47,15 @@ func Press(id, phone, of, payload string) Item {
 // Status is what became of a message of the bot's: sent, delivered, read or failed.
 func Status(of, phone, status string) Item {
 	return Item{"statuses", map[string]any{"id": of, "status": status, "timestamp": date, "recipient_id": phone}}
+}
+
+// Undelivered tells that a message of the bot's, which was taken, failed, with the
+// platform's error.
+func Undelivered(m fakeplatform.Message, code int, title string) Item {
+	i := Status(m.ID, m.Chat, "failed")
+	i.item["biz_opaque_callback_data"] = m.Part
+	i.item["errors"] = []any{map[string]any{"code": code, "title": title}}
+	return i
 }
 
 // Webhook is the body of a webhook with all the items, for one number.

@@ -1,0 +1,121 @@
+package workerd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/dispatcher"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
+)
+
+const (
+	// receiptTime bounds the wait for the receipt of a part of which the platform told
+	// before its call was answered.
+	receiptTime = 5 * time.Second
+	// blockTime bounds the wait for a delivery that is under way.
+	blockTime = time.Second
+)
+
+// undelivered is a Runner that finds out, before the bot is told of a part that the
+// platform took and could not deliver, what that was.
+//
+// All it does may be done again, by a run after a crash: the dead letter is one by its
+// subject, the block is the same, and the bot is told by the commit of the run.
+type undelivered struct {
+	dispatcher.Runner
+	journal *journal.Journal
+	outbox  *outbox.Outbox
+	log     *slog.Logger
+}
+
+// HandedOver implements [dispatcher.HandoverObserver] for the runner within.
+func (u *undelivered) HandedOver(ctx context.Context, m botmesh.Handover) {
+	if o, ok := u.Runner.(dispatcher.HandoverObserver); ok {
+		o.HandedOver(ctx, m)
+	}
+}
+
+// Run implements [dispatcher.Runner].
+func (u *undelivered) Run(ctx context.Context, run botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
+	if run.Record.Failed == nil || run.Record.Failed.Of == "" {
+		return u.Runner.Run(ctx, run, m)
+	}
+	told := *run.Record.Failed
+	fate, letter, err := u.settled(ctx, run.Record.Chat, told.Part)
+	switch {
+	case errors.Is(err, botmesh.ErrNotFound): // kept no more: the platform's words are all there is
+		run.Record.Failed = &told
+		return u.Runner.Run(ctx, run, m)
+	case err != nil:
+		return botmesh.Outcome{}, err
+	case !concerns(fate, told):
+		return botmesh.Outcome{Ignored: true}, nil
+	}
+	told.Send, told.Tries, told.InDoubt = fate.Part.Send, fate.Receipt.Attempts, fate.Receipt.InDoubt
+	err = u.journal.SetAsidePart(ctx, journal.DeadPart{
+		Chat: letter.Chat, Part: told.Part, Send: told.Send, Tries: told.Tries, Error: told.Error, Trace: letter.Trace,
+	})
+	if err != nil {
+		return botmesh.Outcome{}, err
+	}
+	if told.Blocked {
+		u.block(ctx, letter, told.Error)
+	}
+	about, err := ofFailure(ctx, u.journal, outbox.DeadSend{Chat: letter.Chat, Letter: letter.ID})
+	if err != nil || about {
+		return botmesh.Outcome{Ignored: about}, err
+	}
+	run.Record.Failed = &told
+	return u.Runner.Run(ctx, run, m)
+}
+
+// concerns reports whether it is the part's last word that the platform could not deliver
+// that message. It is not if the part is called again, which has an answer of its own, if
+// another call of it was taken, or if none was: the bot heard of that.
+func concerns(f outbox.Fate, told botmesh.Failure) bool {
+	if f.Receipt == nil || f.Receipt.Result == botmesh.ResultPermanent {
+		return false
+	}
+	return f.Receipt.ProviderID == "" || f.Receipt.ProviderID == told.Of || told.Of == told.Part
+}
+
+// settled finds a part, and waits a while for its receipt: the platform may tell before
+// the call was answered.
+func (u *undelivered) settled(ctx context.Context, chat botmesh.ChatKey, part string) (f outbox.Fate, l botmesh.Letter, err error) {
+	errWaits := errors.New("workerd: the part has no receipt")
+	err = patiently(ctx, receiptTime, func() error {
+		if f, l, err = u.outbox.Find(ctx, chat, part); err != nil {
+			return backoff.Permanent(err)
+		}
+		if f.Receipt == nil {
+			return errWaits
+		}
+		return nil
+	})
+	if errors.Is(err, errWaits) && ctx.Err() == nil {
+		err = nil // put off, or in doubt
+	}
+	return f, l, err
+}
+
+// block has the chat called no more until its user is back. Where it can not, the
+// platform refuses the next call, and that does.
+func (u *undelivered) block(ctx context.Context, l botmesh.Letter, why string) {
+	err := patiently(ctx, blockTime, func() error { return u.outbox.Block(ctx, l.Chat, l.Heard, why) })
+	if err != nil {
+		u.log.WarnContext(ctx, "chat not marked as blocked", "chat", l.Chat, "err", err)
+	}
+}
+
+// patiently repeats do for a while, until it succeeds or ctx ends.
+func patiently(ctx context.Context, d time.Duration, do func() error) error {
+	return backoff.Retry(do, backoff.WithContext(backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(20*time.Millisecond), backoff.WithMaxInterval(500*time.Millisecond), backoff.WithMaxElapsedTime(d),
+	), ctx))
+}
