@@ -106,12 +106,16 @@ func (b *breaker) began(now time.Time) {
 }
 
 // pause is how long a part is put off while the account is down: longer the longer
-// it is, so that many chats that wait cost little.
+// it is, so that many chats that wait cost little, and short while a call finds out
+// whether it is back.
 func (b *breaker) pause() time.Duration {
 	b.mu.Lock()
 	since := b.since
 	b.mu.Unlock()
 	long := min(b.o.now().wall.Sub(since)/4, b.o.cfg.RetryMax)
+	if b.cb.State() == gobreaker.StateHalfOpen {
+		long = 0
+	}
 	return backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(max(b.o.cfg.Down, long)),
 		backoff.WithRandomizationFactor(b.o.random),

@@ -217,6 +217,37 @@ func TestAnAccountThatIsDownHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+// While one call finds out whether an account is back, after half an hour, others are
+// put off for a short time: they go on as soon as it is.
+//
+// SPEC: O5. DESIGN: D6
+func TestWhoMeetsTheCallThatFindsOutWaitsShortly(t *testing.T) {
+	bubble(t, func(w *world) {
+		a := w.process("A")
+		a.answer = func(context.Context, string) error { return provider.Retry(errors.New("no connection"), 0) }
+		once := func(n int) Standing {
+			chat := chatN("test", n)
+			d := a.Deliver(w.Context(), chat)
+			s, _ := d.Wait(w.Context(), a.post(chat, "x"))
+			_, _ = d.Close(w.Context())
+			return s
+		}
+		for n := range downCalls {
+			once(n)
+		}
+		<-time.After(30 * time.Minute)
+		up := make(chan struct{})
+		a.answer = func(context.Context, string) error { <-up; return nil }
+		finding := make(chan Standing)
+		go func() { finding <- once(downCalls) }()
+		synctest.Wait()
+		want(w, "pause", time.Until(once(downCalls+1).NotBefore), 10*time.Second)
+		close(up)
+		want(w, "settled", (<-finding).NotBefore.IsZero(), true)
+		want(w, "calls", len(w.called()), downCalls+1)
+	})
+}
+
 // One chat whose calls always fail does not make its account be taken for down.
 func TestOneChatIsNotTheAccount(t *testing.T) {
 	bubble(t, func(w *world) {
