@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"strconv"
 	"sync/atomic"
@@ -29,26 +28,34 @@ import (
 // half of the chats are more than a worker keeps in memory, which is 10 000.
 const half = 11_000
 
+// parked is the most that a worker may need for those it keeps, in the middle of a
+// flow each.
+const parked = 50 << 20
+
 // patient is a lease that hardly any load makes run out.
 const patient = 6 * time.Second
 
 // Every conversation that was ever opened stayed in memory. Here a worker, within
-// the test's process so that its heap can be weighed, answers one message of each of
-// many chats, on real servers: more than it keeps. What it then needs, and what
-// Redis holds, does not depend on how many there were, and each goes on from its
-// checkpoint.
+// the test's process so that its heap can be weighed, asks each of many chats a
+// question, on real servers: more than it keeps. What it then needs, and what Redis
+// holds, does not depend on how many there were, no chat has a goroutine, and each goes
+// on at its question.
 //
 // FAULT: 29 https://github.com/OpenHands/software-agent-sdk/issues/3141
 // SPEC: T15 H3 DESIGN I8
 func TestIdleChatsCostNothing(t *testing.T) { // alone: it weighs the heap
 	w := idleWorld(t)
-	w.count(1, 200, 1) // whatever is made once
+	const quiz, first, second = "/quiz", "What is 2 + 2?", "What is the capital of France?"
+	w.say(1, 200, quiz, first) // whatever is made once
 	before, goroutines := weigh(), runtime.NumGoroutine()
-	w.count(201, half, 1)
+	w.say(201, half, quiz, first)
 	full := weigh()
-	w.count(half+1, 2*half, 1)
+	w.say(half+1, 2*half, quiz, first)
 	over := weigh()
 	t.Logf("heap %d KiB, %d KiB after %d chats, %d KiB after as many again", before>>10, full>>10, half, over>>10)
+	if full-before > parked {
+		t.Errorf("got %d MiB for 10 000 chats that wait in a flow, want at most %d", (full-before)>>20, parked>>20)
+	}
 	if cost := full - before; over-full > cost/4 {
 		t.Errorf("got %d KiB more for as many chats again, want next to nothing: the first ones cost %d KiB", (over-full)>>10, cost>>10)
 	}
@@ -63,7 +70,7 @@ func TestIdleChatsCostNothing(t *testing.T) { // alone: it weighs the heap
 	if got := w.consumers(); got != 1 {
 		t.Errorf("got %d consumers, want the one that all share", got)
 	}
-	w.count(1, 100, 2)
+	w.say(1, 100, "4", second)
 }
 
 // idle is a worker in this process, its servers and a platform that only counts.
@@ -144,11 +151,11 @@ func (t taker) Call(_ context.Context, c provider.Call) (provider.Sent, error) {
 	return provider.Sent{MessageID: strconv.FormatInt(t.w.taken.Add(1), 10)}, nil
 }
 
-// count has each of the chats say /count for the n-th time, and waits until all are
-// answered and at rest.
-func (w *idle) count(first, last, n int) {
+// say has each of the chats say something, and waits until all got that answer and are
+// at rest.
+func (w *idle) say(first, last int, text, answer string) {
 	w.t.Helper()
-	w.want.Store(fmt.Sprintf("count: %d", n))
+	w.want.Store(answer)
 	before := w.taken.Load()
 	group, ctx := errgroup.WithContext(w.t.Context())
 	group.SetLimit(64)
@@ -156,8 +163,8 @@ func (w *idle) count(first, last, n int) {
 		id := strconv.Itoa(chat)
 		group.Go(func() error {
 			_, err := w.journal.Publish(ctx, botmesh.Record{
-				Type: botmesh.TypeMessage, ID: id + "-" + strconv.Itoa(n), Chat: botmesh.ChatKey{Provider: "telegram", Chat: id},
-				Message: botmesh.Message{Text: "/count"},
+				Type: botmesh.TypeMessage, ID: id + "-" + text, Chat: botmesh.ChatKey{Provider: "telegram", Chat: id},
+				Message: botmesh.Message{Text: text},
 			})
 			return err
 		})
