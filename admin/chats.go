@@ -129,8 +129,8 @@ func (a *API) showChat(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 	return rooms.look(ctx, chat)
 }
 
-// listChats shows the chats that something is going on with: held, waited for, paused,
-// or with records that are not settled. With all=1 every chat that has a checkpoint.
+// listChats shows the chats that something is going on with: held, in line, paused, or
+// with records that wait. With all=1 every chat that has a checkpoint.
 func (a *API) listChats(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
 	limit, err := number(r, "limit", defaultChats, maxChats)
 	if err != nil {

@@ -98,7 +98,7 @@ func (t *timeline) records(ctx context.Context) error {
 		case e.Err != nil:
 			what = "can not be read: " + e.Err.Error()
 		case r.RequeueOf != "":
-			what += ", put back from dead letter " + r.RequeueOf
+			what += ", again, of " + r.RequeueOf
 		case r.ReplayOf != "":
 			what += ", replay of record " + r.ReplayOf
 		}

@@ -15,7 +15,7 @@ type State string
 const (
 	StateWaiting   State = "waiting"   // not called yet, or to be called again
 	StateHeld      State = "held"      // in doubt, and parked for an operator
-	StateDead      State = "dead"      // the platform did not take it: a dead letter
+	StateDead      State = "dead"      // not taken: a dead letter, or not called as the chat is blocked
 	StateSent      State = "sent"      // the platform took it
 	StateFailed    State = "failed"    // the platform took it and could not deliver it
 	StateDelivered State = "delivered" // it is on the user's device

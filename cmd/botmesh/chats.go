@@ -15,7 +15,7 @@ import (
 )
 
 type chatsCommand struct {
-	Ls       chatsList     `cmd:"" help:"List the chats that something is going on with: held, waited for, paused, not delivered."`
+	Ls       chatsList     `cmd:"" help:"List the chats that something is going on with: held, in line, paused, or with records that wait."`
 	Show     chatsShow     `cmd:"" help:"Show who holds a chat, since when, what waits and why."`
 	Timeline chatsTimeline `cmd:"" help:"Show what happened to a chat, in the order of time, with trace ids."`
 	Pause    chatsPause    `cmd:"" help:"Stop a chat until it is resumed: nothing is answered or sent, and its timers stand still."`
