@@ -77,12 +77,13 @@ func echoing(api http.Handler) http.Handler {
 			Chat json.Number `json:"chat_id"`
 			Text string      `json:"text"`
 		}
-		if chat, _ := send.Chat.Int64(); err == nil && json.Unmarshal(body, &send) == nil {
-			if chat, _ = send.Chat.Int64(); chat > 50 {
-				w.WriteHeader(http.StatusBadRequest)
-				fmt.Fprintf(w, `{"ok":false,"error_code":400,"description":%q}`, "Bad Request: can't parse "+send.Text)
-				return
-			}
+		if err == nil {
+			err = json.Unmarshal(body, &send)
+		}
+		if chat, _ := send.Chat.Int64(); err == nil && chat > 50 {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"ok":false,"error_code":400,"description":%q}`, "Bad Request: can't parse "+send.Text)
+			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		api.ServeHTTP(w, r)

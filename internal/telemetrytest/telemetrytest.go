@@ -60,7 +60,7 @@ func each(got map[string]float64, name string, points []metricdata.DataPoint[int
 func labels(set attribute.Set) string {
 	var all []string
 	for _, kv := range set.ToSlice() {
-		all = append(all, string(kv.Key)+"="+kv.Value.Emit())
+		all = append(all, string(kv.Key)+"="+kv.Value.String())
 	}
 	if all == nil {
 		return ""

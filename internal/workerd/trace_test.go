@@ -57,36 +57,28 @@ func story(spans tracetest.SpanStubs) (lines []string, err error) {
 	return lines, nil
 }
 
-// Each turn is one trace, from the webhook to the platform, through the programs' own
-// wiring; what it goes on from is linked: the run before, the try before, the run that
-// armed a timer. The test runs alone: tracers are global.
-//
-// SPEC: W1
-func TestOneTracePerTurn(t *testing.T) {
+const (
+	process = "process bot.in"
+	said    = "commit checkpoint, send bot.out, deliver bot.out(call provider)"
+)
+
+// unlimited are settings under which no part is put off, which would be a delivery more.
+var unlimited = []string{"BOTMESH_TELEGRAM_ACCOUNT_RATE=off", "BOTMESH_TELEGRAM_CHAT_RATE=off"}
+
+// tracing exports the spans of all tests from now on, until the test ends. Tracers are
+// global: who calls it runs alone.
+func tracing(t *testing.T) *tracetest.InMemoryExporter {
+	t.Helper()
 	before := otel.GetTracerProvider()
 	t.Cleanup(func() { otel.SetTracerProvider(before) })
 	spans := tracetest.NewInMemoryExporter()
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
-	f := startFleet(t)
-	f.post(t, telegramtest.Text(1, 7, "/count"))
-	f.expect(t, "7", "count: 1")
-	f.post(t, telegramtest.Text(2, 7, "/fail 1"))
-	f.expect(t, "7", "count: 1", "recovered after 1")
-	f.post(t, telegramtest.Text(3, 7, "/remind 1s tea"))
-	natstest.Until(t, "the reminder", func() bool { return len(f.telegram.Texts("7")) == 4 })
+	return spans
+}
 
-	const (
-		said    = "commit checkpoint, send bot.out, deliver bot.out(call provider)"
-		in      = "POST /webhooks/{provider}(send bot.in("
-		process = "process bot.in"
-	)
-	want := []string{
-		in + process + "(" + said + ")))",
-		in + process + " [conversation: process bot.in of 1](commit checkpoint), " +
-			process + " [retry: process bot.in of 2] [conversation: process bot.in of 1](" + said + ")))",
-		in + process + " [conversation: process bot.in of 2](" + said + ")))",
-		process + " [timer: process bot.in of 3] [conversation: process bot.in of 3](" + said + ")",
-	}
+// told waits until the spans tell a story.
+func told(t *testing.T, spans *tracetest.InMemoryExporter, want []string) {
+	t.Helper()
 	var got []string
 	var err error
 	t.Cleanup(func() {
@@ -98,9 +90,49 @@ func TestOneTracePerTurn(t *testing.T) {
 		got, err = story(spans.GetSpans())
 		return err == nil && slices.Equal(got, want)
 	})
+}
+
+// Each turn is one trace, from the webhook to the platform, through the programs' own
+// wiring; what it goes on from is linked: the run before, the try before, the run that
+// armed a timer.
+//
+// SPEC: W1
+func TestOneTracePerTurn(t *testing.T) {
+	spans := tracing(t)
+	f := startFleet(t, unlimited...)
+	f.post(t, telegramtest.Text(1, 7, "/count"))
+	f.expect(t, "7", "count: 1")
+	f.post(t, telegramtest.Text(2, 7, "/fail 1"))
+	f.expect(t, "7", "count: 1", "recovered after 1")
+	f.post(t, telegramtest.Text(3, 7, "/remind 1s tea"))
+	natstest.Until(t, "the reminder", func() bool { return len(f.telegram.Texts("7")) == 4 })
+
+	const in = "POST /webhooks/{provider}(send bot.in("
+	want := []string{
+		in + process + "(" + said + ")))",
+		in + process + " [conversation: process bot.in of 1](commit checkpoint), " +
+			process + " [retry: process bot.in of 2] [conversation: process bot.in of 1](" + said + ")))",
+		in + process + " [conversation: process bot.in of 2](" + said + ")))",
+		process + " [timer: process bot.in of 3] [conversation: process bot.in of 3](" + said + ")",
+	}
+	told(t, spans, want)
 	for _, s := range spans.GetSpans() {
 		if s.Name == telemetry.SpanTurn && s.SpanKind != trace.SpanKindConsumer {
 			t.Errorf("got a turn of kind %s, want a consumer", s.SpanKind)
 		}
 	}
+}
+
+// What an ingress fetches begins a trace as a webhook does, one for each update.
+//
+// SPEC: W1
+func TestOneTracePerTurnOfASession(t *testing.T) {
+	spans := tracing(t)
+	f := startFleet(t, append(unlimited, "BOTMESH_TELEGRAM_MODE=polling")...)
+	f.telegram.Offer(1, telegramtest.Text(1, 7, "/echo one"))
+	f.telegram.Offer(2, telegramtest.Text(2, 8, "/echo two"))
+	f.expect(t, "7", "one")
+	f.expect(t, "8", "two")
+	one := "receive session(send bot.in(" + process + "(" + said + ")))"
+	told(t, spans, []string{one, one})
 }
