@@ -29,6 +29,15 @@ type Part struct {
 	Send Send   `json:"send"`
 }
 
+// Replaced is the id of the part whose message p, a part of l, becomes; empty if it is a
+// message of its own.
+func (l Letter) Replaced(p Part) string {
+	if p.Send.Replaces <= 0 {
+		return ""
+	}
+	return l.ID + "/e" + strconv.Itoa(p.Send.Replaces-1) + ".0"
+}
+
 // LetterID is the id of the letter that a record's commit sends.
 func LetterID(chat ChatKey, epoch string, seq uint64) string {
 	return chat.Key() + "/" + epoch + "." + strconv.FormatUint(seq, 10)

@@ -9,6 +9,13 @@ type Send struct {
 	// Buttons are offered below the text, in rows. A platform without buttons
 	// shows them as numbered lines.
 	Buttons [][]Button `json:"buttons,omitempty"`
+	// Grows says, of a message that is sent before its run ends, that a later one takes
+	// its place. Only its first part is sent.
+	Grows bool `json:"grows,omitempty"`
+	// Replaces is which of the messages that its record sent before the end of the run
+	// becomes this one, counted from 1; zero for none. Where the platform can not edit, or
+	// that message did not go out, this one is a message of its own.
+	Replaces int `json:"replaces,omitempty"`
 }
 
 // Button is one choice offered below a message.

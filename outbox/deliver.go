@@ -106,6 +106,7 @@ func (d *Delivery) settled(p part, r botmesh.Receipt) entry {
 	if r.Result == botmesh.ResultDelivered {
 		e.Blocked, e.Heard = "", ""
 	}
+	e.Growing = p.growing(r)
 	if d.soft.Err() != nil || p.last() && d.target() <= p.seq {
 		e.Free = true
 	} else {
@@ -165,7 +166,7 @@ func (o *Outbox) call(ctx context.Context, p part) (sent provider.Sent, err erro
 		err = unsaid(err, p.of().Send.Text)
 		done(err)
 	}()
-	return o.senders[p.letter.Chat.Provider].Call(ctx, provider.Call{Part: p.of().ID, Chat: p.letter.Chat, Send: p.of().Send})
+	return o.show(ctx, p)
 }
 
 // callTimeout bounds a call to the platform, and the writing of a dead letter.

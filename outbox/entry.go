@@ -71,11 +71,14 @@ type position struct {
 	// to which it said so.
 	Blocked string `json:"blocked,omitempty"`
 	Heard   string `json:"heard,omitempty"`
+	// Growing are the platform's ids of the messages that a letter to come may replace, by
+	// their parts' ids. A map is never changed, as entries share it.
+	Growing map[string]string `json:"growing,omitempty"`
 }
 
 // after is the position when the next part, of the letter at seq, is settled.
 func (p position) after(seq uint64, lastPart bool) position {
-	next := position{Through: p.Through, Parts: p.Parts + 1, Doubt: max(p.Doubt-1, 0), Blocked: p.Blocked, Heard: p.Heard}
+	next := position{Through: p.Through, Parts: p.Parts + 1, Doubt: max(p.Doubt-1, 0), Blocked: p.Blocked, Heard: p.Heard, Growing: p.Growing}
 	if lastPart {
 		next.Through, next.Parts = seq, 0
 	}

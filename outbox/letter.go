@@ -23,6 +23,9 @@ const headerID = "Bot-Id"
 // and every part gets its id. A part of the n-th send is <letter>/<n>.<part>; of
 // the one send of an eager letter (its id ends in /e<n>) it is <letter>.<part>.
 //
+// Of a send that replaces a message its first part does; of one that grows only the first
+// part is sent.
+//
 // It does no I/O, and the same arguments make the same letter. It fails if there
 // is no sender for the chat's provider, or nothing to send.
 func (o *Outbox) Letter(id string, chat botmesh.ChatKey, sends []botmesh.Send, at time.Time, trace map[string]string) (botmesh.Letter, error) {
@@ -40,7 +43,15 @@ func (o *Outbox) Letter(id string, chat botmesh.ChatKey, sends []botmesh.Send, a
 		if !eager {
 			of += "/" + strconv.Itoa(n)
 		}
-		for p, part := range s.Split(send) {
+		parts := s.Split(send)
+		if eager && send.Grows && len(parts) > 1 {
+			parts = parts[:1]
+		}
+		for p, part := range parts {
+			part.Grows, part.Replaces = eager && send.Grows, 0
+			if p == 0 && !eager {
+				part.Replaces = send.Replaces
+			}
 			l.Parts = append(l.Parts, botmesh.Part{ID: of + "." + strconv.Itoa(p), Send: part})
 		}
 	}

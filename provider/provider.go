@@ -101,6 +101,14 @@ type Idempotent interface {
 	IdempotentCalls() bool
 }
 
+// Editor is implemented by a Sender whose platform can change a message that it took.
+type Editor interface {
+	// Edit makes one call that has the message of that id say what c does. That it says
+	// so already is success, so a call in doubt is made again. Errors are as of
+	// [Sender.Call]; after one made by [Permanent] c is sent as a message of its own.
+	Edit(ctx context.Context, c Call, messageID string) error
+}
+
 type callError struct {
 	err       error
 	permanent bool

@@ -65,6 +65,11 @@ func (a answer) closed() error {
 	return provider.Retry(err, httpcall.AccountDelay)
 }
 
+// unchanged reports whether the message says what it was to be changed to.
+func (a answer) unchanged() bool {
+	return a.Code == http.StatusBadRequest && strings.Contains(a.Description, "message is not modified")
+}
+
 // outcome says what an answer means for the message.
 func (a answer) outcome() (provider.Sent, error) {
 	if a.OK {

@@ -39,6 +39,7 @@ type Sender struct {
 var (
 	_ provider.Sender  = (*Sender)(nil)
 	_ provider.Limited = (*Sender)(nil)
+	_ provider.Editor  = (*Sender)(nil)
 )
 
 // What Telegram asks of bots: no more than 30 messages a second, one a second in a
@@ -114,11 +115,33 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	return a.outcome()
 }
 
-// outgoing is a call of sendMessage.
+// Edit implements [provider.Editor].
+func (s *Sender) Edit(ctx context.Context, c provider.Call, messageID string) error {
+	to, err := parseAddress(c.Chat.Chat)
+	if err != nil {
+		return provider.Permanent(err)
+	}
+	msg := outgoing{ChatID: to.chat, Business: to.business, Text: c.Send.Text}
+	if msg.Message, err = strconv.ParseInt(messageID, 10, 64); err != nil {
+		return provider.Permanent(fmt.Errorf("telegram: message %q is not a message's number", messageID))
+	}
+	if msg.Markup, err = inlineKeyboard(c.Send.Buttons); err != nil {
+		return provider.Permanent(err)
+	}
+	a, err := s.api.call(ctx, "editMessageText", msg)
+	if err != nil || a.unchanged() {
+		return err
+	}
+	_, err = a.outcome()
+	return err
+}
+
+// outgoing is a call of sendMessage, or of editMessageText.
 type outgoing struct {
 	Business string  `json:"business_connection_id,omitempty"`
 	ChatID   int64   `json:"chat_id"`
 	Topic    int64   `json:"message_thread_id,omitempty"`
+	Message  int64   `json:"message_id,omitempty"`
 	Text     string  `json:"text"`
 	Markup   *markup `json:"reply_markup,omitempty"`
 }

@@ -33,9 +33,11 @@ type event struct {
 }
 
 type eventPart struct {
-	ID      string          `json:"id"`
-	Text    string          `json:"text"`
-	Buttons [][]eventButton `json:"buttons,omitempty"`
+	ID string `json:"id"`
+	// Replaces is the id of the part whose place this one takes, if it takes one's.
+	Replaces string          `json:"replaces,omitempty"`
+	Text     string          `json:"text"`
+	Buttons  [][]eventButton `json:"buttons,omitempty"`
 }
 
 type eventButton struct {
@@ -48,7 +50,7 @@ type eventButton struct {
 func (c *Chat) event(l botmesh.Letter) event {
 	e := event{At: l.At}
 	for _, p := range l.Parts {
-		part := eventPart{ID: p.ID, Text: p.Send.Text}
+		part := eventPart{ID: p.ID, Replaces: l.Replaced(p), Text: p.Send.Text}
 		for _, row := range p.Send.Buttons {
 			var out []eventButton
 			for _, b := range row {

@@ -29,6 +29,8 @@ type Message struct {
 	At      time.Time
 	// Call numbers the calls of the server from 1, those that were refused included.
 	Call int64
+	// Was are the texts that it had before it was edited, in order.
+	Was []string
 }
 
 // Button is a button below a message.
@@ -178,7 +180,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch method {
 	case "sendMessage":
-		s.sendMessage(w, r, body)
+		s.sendMessage(w, r, body, s.take)
+	case "editMessageText":
+		s.sendMessage(w, r, body, s.edit)
 	case "answerCallbackQuery":
 		s.answerCallbackQuery(w, body)
 	case "getUpdates":
@@ -199,6 +203,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type outgoing struct {
 	Business string `json:"business_connection_id"`
 	ChatID   int64  `json:"chat_id"`
+	Message  int64  `json:"message_id"`
 	Topic    int64  `json:"message_thread_id"`
 	Text     string `json:"text"`
 	Markup   struct {
@@ -242,7 +247,9 @@ func (o *outgoing) fault() string {
 	return ""
 }
 
-func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, body []byte) {
+// sendMessage does what take does with a message, which returns its number or what Telegram
+// has against it.
+func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, body []byte, take func(*outgoing, int64) (int64, string)) {
 	var o outgoing
 	if err := json.Unmarshal(body, &o); err != nil {
 		refuse(w, Fault{Status: http.StatusBadRequest}, "can't parse the request")
@@ -258,7 +265,11 @@ func (s *Server) sendMessage(w http.ResponseWriter, r *http.Request, body []byte
 	}
 	var n int64
 	if f.Take || f.Status == 0 {
-		n = s.take(&o, call)
+		var why string
+		if n, why = take(&o, call); why != "" {
+			refuse(w, Fault{Status: http.StatusBadRequest}, why)
+			return
+		}
 	}
 	switch {
 	case f.Hang:
@@ -288,22 +299,6 @@ func (s *Server) nextFault(o *outgoing) (int64, Fault) {
 		return s.calls, s.script(chat, o.Text)
 	}
 	return s.calls, Fault{}
-}
-
-// take puts a message in the log and returns its id.
-func (s *Server) take(o *outgoing, call int64) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lastID++
-	m := Message{ID: s.lastID, Chat: o.chat(), Text: o.Text, Buttons: o.Markup.Keyboard, At: time.Now(), Call: call}
-	s.log = append(s.log, m)
-	s.chats[m.Chat] = append(s.chats[m.Chat], m)
-	if s.onTake != nil {
-		s.onTake(m)
-	}
-	close(s.changed)
-	s.changed = make(chan struct{})
-	return m.ID
 }
 
 func (s *Server) answerCallbackQuery(w http.ResponseWriter, body []byte) {

@@ -77,6 +77,7 @@ function listen() {
 
 function showPart(seq, part) {
   const box = bubble('bot', part.text)
+  box.id = 'part-' + part.id
   for (const row of part.buttons || []) {
     const div = box.appendChild(element('div', 'row'))
     for (const b of row) {
@@ -85,7 +86,10 @@ function showPart(seq, part) {
       button.onclick = () => say(b.label, {payload: b.payload, sig: b.sig, of: part.id})
     }
   }
-  place(box, seq, 0)
+  const before = part.replaces && document.getElementById('part-' + part.replaces)
+  if (!before) return place(box, seq, 0)
+  Object.assign(box.dataset, before.dataset)
+  before.replaceWith(box)
 }
 
 // --- the user's side ---

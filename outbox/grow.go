@@ -1,0 +1,53 @@
+package outbox
+
+import (
+	"context"
+	"maps"
+	"strings"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/provider"
+)
+
+// maxGrowing bounds the messages of a record that can still be replaced, which stand in
+// every entry. What is to replace another is a message of its own.
+const maxGrowing = 32
+
+// growing are the messages that a letter after p may replace, once p has receipt r: those
+// of p's record, until the letter of its commit is settled.
+func (p part) growing(r botmesh.Receipt) map[string]string {
+	eager := isEager(p.letter.ID)
+	grown := eager && p.of().Send.Grows && r.Result == botmesh.ResultDelivered && r.ProviderID != ""
+	switch {
+	case p.last() && !eager, len(p.Growing) == 0 && !grown:
+		return nil
+	case !grown:
+		return p.Growing
+	}
+	record, _, _ := cutLast(p.letter.ID, "/e")
+	all := maps.Clone(p.Growing)
+	maps.DeleteFunc(all, func(part, _ string) bool { return !strings.HasPrefix(part, record+"/e") })
+	if all == nil {
+		all = map[string]string{}
+	}
+	if len(all) < maxGrowing {
+		all[p.of().ID] = r.ProviderID
+	}
+	return all
+}
+
+// show has the platform show p: as an edit, if p replaces a message that the platform took
+// and can change. A crash after an edit repeats it, which nobody sees. What the platform
+// can change no more is said anew.
+func (o *Outbox) show(ctx context.Context, p part) (provider.Sent, error) {
+	s := o.senders[p.letter.Chat.Provider]
+	call := provider.Call{Part: p.of().ID, Chat: p.letter.Chat, Send: p.of().Send}
+	id := p.Growing[p.letter.Replaced(p.of())]
+	if editor, ok := s.(provider.Editor); ok && id != "" {
+		err := editor.Edit(ctx, call, id)
+		if !provider.IsPermanent(err) || provider.IsBlocked(err) {
+			return provider.Sent{MessageID: id}, err
+		}
+	}
+	return s.Call(ctx, call)
+}

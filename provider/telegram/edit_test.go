@@ -1,0 +1,59 @@
+package telegram
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/provider"
+	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
+)
+
+func TestEditChangesTheMessage(t *testing.T) {
+	t.Parallel()
+	tg, s := fake(t)
+	for _, chat := range []string{"55", "-100/7", "biz:conn:56"} {
+		sent, err := s.Call(t.Context(), to(chat, "…"))
+		if err != nil {
+			t.Fatalf("%s: got %v, want no error", chat, err)
+		}
+		c := to(chat, "done")
+		c.Send.Buttons = [][]botmesh.Button{{{Label: "Yes", Payload: "y"}}}
+		for range 2 { // a repetition is no refusal
+			if err := s.Edit(t.Context(), c, sent.MessageID); err != nil {
+				t.Fatalf("%s: got %v, want no error", chat, err)
+			}
+		}
+		got := tg.Chat(chat)
+		if len(got) != 1 {
+			t.Fatalf("%s: got %d messages, want one", chat, len(got))
+		}
+		want := telegramtest.Message{Text: "done", Was: []string{"…"}, Buttons: [][]telegramtest.Button{{{Label: "Yes", Payload: "y"}}}}
+		if diff := cmp.Diff(want, telegramtest.Message{Text: got[0].Text, Was: got[0].Was, Buttons: got[0].Buttons}); diff != "" {
+			t.Errorf("%s: message (-want +got):\n%s", chat, diff)
+		}
+	}
+}
+
+func TestEditSaysWhatCanNotBeEdited(t *testing.T) {
+	t.Parallel()
+	tg, s := fake(t)
+	for _, message := range []string{"77", "", "x"} {
+		if err := s.Edit(t.Context(), to("55", "done"), message); !provider.IsPermanent(err) {
+			t.Errorf("message %q: got %v, want a permanent refusal", message, err)
+		}
+	}
+	sent, err := s.Call(t.Context(), to("55", "…"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tg.Next("55", telegramtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 3e9}, telegramtest.Fault{Status: http.StatusBadGateway})
+	if after, ok := provider.RetryAfter(s.Edit(t.Context(), to("55", "done"), sent.MessageID)); !ok || after != 3e9 {
+		t.Errorf("over the limit: got %v, %v, want Telegram's 3s", after, ok)
+	}
+	if err := s.Edit(t.Context(), to("55", "done"), sent.MessageID); !provider.InDoubt(err) {
+		t.Errorf("502: got %v, want doubt", err)
+	}
+}
