@@ -27,6 +27,7 @@ type Turn struct {
 	depth     int // of flows that call each other
 	path      []string
 	listening *listening
+	eager     int  // calls of SendNow that were committed, now or by an earlier run
 	muted     bool // a script runs again: what it says was said when it ran first
 
 	words    func(text string) string // what is said for a text of the code; nil for the text itself
@@ -96,7 +97,11 @@ func (t *Turn) SendNow(s botmesh.Send) error {
 	if t.doing.early {
 		return errTooEarly
 	}
-	return t.midway.SendNow(t.ctx, s)
+	if err := t.midway.SendNow(t.ctx, s); err != nil {
+		return err
+	}
+	t.eager++
+	return nil
 }
 
 // Path are the steps that the turn has entered so far, in order, each with its flow:

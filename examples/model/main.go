@@ -13,7 +13,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/worker"
@@ -41,7 +40,8 @@ func model(url string) *bot.Bot {
 		return nil
 	})
 	b.Fallback(func(c *bot.Context) error {
-		if err := c.SendNow(botmesh.Send{Text: "…"}); err != nil {
+		message, err := c.Stream("…") // which becomes the answer
+		if err != nil {
 			return err
 		}
 		lines := append(*talk.Of(c), line{"user", c.Text()})
@@ -53,7 +53,7 @@ func model(url string) *bot.Bot {
 		}
 		lines = append(lines, line{"bot", answer})
 		*talk.Of(c) = lines[max(0, len(lines)-remembered):]
-		c.Say(answer)
+		message.Set(answer)
 		return nil
 	})
 	return b

@@ -1,0 +1,35 @@
+package flow
+
+import "github.com/botmesh-go/botmesh"
+
+// Stream is one message that the user sees while its text is not known yet. See
+// [Turn.Stream].
+type Stream struct {
+	t    *Turn
+	send int // among the turn's sends, -1 in a script that runs again
+}
+
+// Stream sends a text at once, such as "…", and returns the message, which then gets
+// another text: what it was last set to when the run ends well. That is committed with the
+// run, so whatever crashes the user ends with the right text. The message is edited where
+// the platform can; elsewhere, or if the first text did not go out, the last one is a
+// message of its own. A repeated run goes on with the message of the earlier one.
+//
+// On error the handler must return, as of [Turn.SendNow].
+func (t *Turn) Stream(text string) (*Stream, error) {
+	s := &Stream{t: t, send: -1}
+	if err := t.SendNow(botmesh.Send{Text: text, Grows: true}); err != nil || t.muted {
+		return s, err
+	}
+	s.send = len(t.sends)
+	t.sends = append(t.sends, botmesh.Send{Text: text, Replaces: t.eager})
+	return s, nil
+}
+
+// Set makes text what the message says in the end, with buttons below it if there are any.
+func (s *Stream) Set(text string, buttons ...[]botmesh.Button) {
+	if s.send >= 0 {
+		send := &s.t.sends[s.send]
+		send.Text, send.Buttons = text, buttons
+	}
+}
