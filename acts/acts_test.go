@@ -1,8 +1,11 @@
 package acts_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -238,4 +241,33 @@ func TestAnActThatMayBeLoggedIsUnknown(t *testing.T) {
 	if _, err := log.Write(ctx, acts.Act{By: "ana", Verb: "chats pause", Chat: &chat}); !errors.Is(err, botmesh.ErrUnknown) {
 		t.Errorf("got %v, want it unknown", err)
 	}
+}
+
+// leaderless is a stream whose leader does not answer, while another replica does.
+type leaderless struct{ jet.Stream }
+
+func (leaderless) Get(context.Context, uint64) (jet.Stored, error) {
+	return jet.Stored{}, botmesh.ErrRefused
+}
+
+func TestWhatCanNotBeReadForLongIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := jet.NewMemory()
+		defer server.Close()
+		var log bytes.Buffer
+		stream := leaderless{server.Stream(acts.StreamName("demo"), jet.MemoryConfig{})}
+		p := mustOpen(t, acts.PausesConfig{Config: acts.Config{Stream: stream, Bot: "demo"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if _, err := p.Set(t.Context(), acts.Pause{Chat: chat, On: true}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := p.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(log.String(), "pauses can not be read"); got != 1 {
+			t.Errorf("got %d warnings in a minute, want one:\n%s", got, log.String())
+		}
+	})
 }

@@ -124,20 +124,22 @@ func (p *Pauses) Run(ctx context.Context) error {
 	tick := time.NewTicker(pollPause)
 	defer tick.Stop()
 	failing := false
+	var anew error // whether the stream was made anew could not be told when it was last asked
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			err := p.startOver(ctx)
-			failing = p.report(ctx, failing, err)
+			anew = p.startOver(ctx)
 		case <-woken:
 		}
+		err := anew
 		for more := true; more; {
-			var err error
-			more, err = p.read(ctx)
-			failing = p.report(ctx, failing, err)
+			var failed error
+			more, failed = p.read(ctx)
+			err = cmp.Or(failed, err)
 		}
+		failing = p.report(ctx, failing, err)
 	}
 }
 
