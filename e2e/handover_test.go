@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/botmesh-go/botmesh/e2e/fleet"
+	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
 
 // said is a message of a user and what the bot says then, each if there is one.
@@ -60,8 +63,16 @@ var waitingChats = []handed{
 		first: []said{{"/step", "Where to stand still?"}, {"worker1", "working"}},
 		next:  []said{{"5", "How many?"}, {"", "5, begun by worker1"}},
 		again: []said{{"/hello", "hello"}},
+	}, {
+		row:   growing,
+		first: []said{{"/tell worker1", "…"}},
+		next:  []said{{"", "told by worker2"}},
+		again: []said{{"/hello", "hello"}},
 	},
 }
+
+// growing is a row of whose message the text is changed.
+const growing = "message that grows"
 
 // waitingFlows counts those of waitingChats in which a flow waits.
 const waitingFlows = 5
@@ -85,7 +96,7 @@ var meanwhileChats = []handed{
 // first one again when that is back: nothing is asked twice, said twice, done twice or
 // forgotten, and of a handler that goes on after its end nothing is seen.
 //
-// SPEC: H2 H3 H4 H5 H8 H9 H10 H11 H13 T3 T4 T7 C2
+// SPEC: H2 H3 H4 H5 H8 H9 H10 H11 H13 T3 T4 T7 C2, DESIGN C7
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	killed := func(s *scene, w *fleet.Replica) { s.Kill(s.t.Context(), w) }
@@ -125,7 +136,26 @@ func TestHandOver(t *testing.T) {
 			s.each(c.chats, func(h handed) []said { return h.again })
 			s.Workers = s.Workers[:1]
 			s.verify(told(c.chats))
+			s.oneMessage(c.chats)
 		})
+	}
+}
+
+// oneMessage looks at the chat of the message that grew: it is one, changed and not
+// followed by another.
+func (s *scene) oneMessage(chats []handed) {
+	s.t.Helper()
+	chat := slices.IndexFunc(chats, func(h handed) bool { return h.row == growing }) + 1
+	type message struct {
+		Text string
+		Was  []string
+	}
+	var got []message
+	for _, m := range s.API().(*telegramtest.Server).Chat(strconv.Itoa(chat)) {
+		got = append(got, message{m.Text, m.Was})
+	}
+	if diff := cmp.Diff([]message{{"told by worker2", []string{"…"}}, {"hello", nil}}, got); diff != "" {
+		s.t.Errorf("messages of the chat whose message grows (-want +got):\n%s", diff)
 	}
 }
 
@@ -161,8 +191,8 @@ func frozen(s *scene, w *fleet.Replica) { s.Freeze(s.t.Context(), w) }
 func settled(s *scene, w *fleet.Replica) {
 	s.eventually(30*time.Second, "runs are cut", func(ctx context.Context) error {
 		m, err := w.Metrics(ctx)
-		if cut := m.Sum("bot_lease_lost_total", `reason="settled"`); err == nil && cut < 2 {
-			err = fmt.Errorf("%g of 2 are", cut)
+		if cut := m.Sum("bot_lease_lost_total", `reason="settled"`); err == nil && cut < 3 {
+			err = fmt.Errorf("%g of 3 are", cut)
 		}
 		return err
 	})

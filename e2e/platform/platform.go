@@ -114,6 +114,9 @@ func (p *Platform) Close() error {
 // Now is the time since the platform began, the clock of its log.
 func (p *Platform) Now() time.Duration { return time.Since(p.began) }
 
+// API is the one of its Config.
+func (p *Platform) API() http.Handler { return p.cfg.API }
+
 // Token is the bot's token.
 func (p *Platform) Token() string { return p.cfg.Token }
 

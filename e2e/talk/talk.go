@@ -47,6 +47,18 @@ func Bot(replica string) *bot.Bot {
 		c.Sayf("begun by %s, ended by %s", by, replica)
 		return err
 	})
+	b.Command("/tell <where to stand still>", func(c *bot.Context) error {
+		message, err := c.Stream("…")
+		if err != nil {
+			return err
+		}
+		message.Set("told by " + replica)
+		if c.Args() == replica {
+			<-c.Context().Done()
+			message.Set("told too late")
+		}
+		return nil
+	})
 	b.Command("/hello", func(c *bot.Context) error { c.Say("hello"); return nil })
 	b.Command("/think <number>", think)
 	b.Command("/gather", gather)
