@@ -53,11 +53,12 @@ var casModel = porcupine.Model{
 }
 
 // judgeWrites checks compare-and-sets against what the stream holds in the end:
-// what was acknowledged is there, at its place; what was refused or lost its race is
-// not; and all that took effect can be put in one order per subject in which each
-// finds what it expected, none before it was called nor, if it was acknowledged,
-// after that. A write without an answer may have taken effect at any time: what the
-// stream holds says whether it did.
+// what was acknowledged is there, at its place; what was refused is not; and all that
+// took effect can be put in one order per subject in which each finds what it expected,
+// none before it was called nor, if it was acknowledged, after that. A write without an
+// answer may have taken effect at any time, and so may one in conflict: a node that
+// leads no more answers so to what the new leader stores. What the stream holds says
+// whether it did.
 func judgeWrites(writes []write, stored []jet.Stored) error {
 	at := map[string]jet.Stored{}
 	var errs []error
@@ -77,7 +78,7 @@ func judgeWrites(writes []write, stored []jet.Stored) error {
 			errs = append(errs, fmt.Errorf("%s was acknowledged at %d and is lost", w.id, w.seq))
 		case w.err == nil && (m.Seq != w.seq || m.Subject != w.subject):
 			errs = append(errs, fmt.Errorf("%s was acknowledged at %d of %s, is at %d of %s", w.id, w.seq, w.subject, m.Seq, m.Subject))
-		case errors.Is(w.err, botmesh.ErrUnknown):
+		case errors.Is(w.err, botmesh.ErrUnknown), errors.Is(w.err, botmesh.ErrConflict):
 			op.Return = math.MaxInt64
 		case w.err != nil && there:
 			errs = append(errs, fmt.Errorf("%s is stored at %d, its writer was told: %w", w.id, m.Seq, w.err))
@@ -158,6 +159,8 @@ func TestTheJudgeOfWritesFindsWhatIsWrong(t *testing.T) {
 	}{
 		"one after the other":          {[]write{ok("a", 0, 1, 0, 1), ok("b", 1, 2, 2, 3)}, holds("a", "b"), ""},
 		"a loser that is not there":    {[]write{ok("a", 0, 1, 0, 1), failed("b", 0, 0, botmesh.ErrConflict)}, holds("a"), ""},
+		"a loser that is there":        {[]write{failed("a", 1, 0, botmesh.ErrConflict), ok("b", 0, 1, 5, 6)}, holds("b", "a"), ""},
+		"a loser upon another":         {[]write{failed("a", 7, 0, botmesh.ErrConflict), ok("b", 0, 1, 5, 6)}, holds("b", "a"), "one chain"},
 		"an unknown that came late":    {[]write{failed("a", 1, 0, botmesh.ErrUnknown), ok("b", 0, 1, 5, 6)}, holds("b", "a"), ""},
 		"an unknown that never came":   {[]write{failed("a", 0, 0, botmesh.ErrUnknown), ok("b", 0, 1, 5, 6)}, holds("b"), ""},
 		"two winners of one revision":  {[]write{ok("a", 0, 1, 0, 3), ok("b", 0, 2, 0, 3)}, holds("a", "b"), "one chain"},

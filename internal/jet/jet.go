@@ -86,7 +86,8 @@ type Stream interface {
 	//
 	// A conflict does not prove that another writer won: a single server answers
 	// the repetition of a successful write so, and a cluster now and then a
-	// correct one. Read, then decide.
+	// correct one, which may be there all the same: while leaders change, one that
+	// leads no more may answer first. Read, then decide.
 	Publish(ctx context.Context, p Publish) (Ack, error)
 
 	// Purge removes all messages of a subject, of which there may be none. It fails
