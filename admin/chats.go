@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -26,6 +27,10 @@ const (
 	looksAtOnce = 8
 	// maxWaiting bounds the waiting records that are counted of one chat.
 	maxWaiting = 1000
+	// maxBehind bounds the records that are read for the chats that they are of, and
+	// maxKept the checkpoints.
+	maxBehind = 5000
+	maxKept   = 5000
 )
 
 // State is in one word how a chat is.
@@ -130,36 +135,55 @@ func (a *API) showChat(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 }
 
 // listChats shows the chats that something is going on with: held, in line, paused, or
-// with records that wait. With all=1 every chat that has a checkpoint.
+// with records that wait or letters that are not delivered. With all=1 every chat that has
+// a checkpoint, and with a state those of it alone.
 func (a *API) listChats(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
 	limit, err := number(r, "limit", defaultChats, maxChats)
 	if err != nil {
 		return nil, err
 	}
+	state, all := State(r.FormValue("state")), r.FormValue("all") != ""
 	find := rooms.busy
-	if r.FormValue("all") != "" {
+	if all {
 		find = rooms.kept
 	}
-	chats, err := find(ctx, limit)
+	chats, err := find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := make([]*Chat, len(chats))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(looksAtOnce)
-	for i, chat := range chats {
-		group.Go(func() (err error) {
-			found[i], err = rooms.look(ctx, chat)
-			return err
-		})
+	return rooms.lookAtMany(ctx, chats, limit, func(c *Chat) bool {
+		if state != "" {
+			return c.State == state
+		}
+		return all || c.State != StateIdle
+	})
+}
+
+// lookAtMany looks at chats, in their order, until it has so many that are wanted.
+func (rooms *Rooms) lookAtMany(ctx context.Context, chats []botmesh.ChatKey, limit int, want func(*Chat) bool) ([]*Chat, error) {
+	wanted := []*Chat{}
+	for some := range slices.Chunk(chats, looksAtOnce) {
+		found := make([]*Chat, len(some))
+		group, ctx := errgroup.WithContext(ctx)
+		for i, chat := range some {
+			group.Go(func() (err error) {
+				found[i], err = rooms.look(ctx, chat)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			if want(c) {
+				wanted = append(wanted, c)
+			}
+			if len(wanted) == limit {
+				return wanted, nil
+			}
+		}
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	if state := r.FormValue("state"); state != "" {
-		found = slices.DeleteFunc(found, func(c *Chat) bool { return string(c.State) != state })
-	}
-	return found, nil
+	return wanted, nil
 }
 
 // number reads a query value that is 1 to most.
@@ -175,11 +199,24 @@ func number(r *http.Request, name string, otherwise, most int) (int, error) {
 	return n, nil
 }
 
-// busy finds the chats that something is going on with.
-func (rooms *Rooms) busy(ctx context.Context, limit int) ([]botmesh.ChatKey, error) {
-	chats := newChats(limit)
+// busy finds the chats that something may be going on with: first those that are paused,
+// then those whose turn is held or asked for, then those of the records that are not all
+// acknowledged. A chat that stays paused keeps its records there, and those of others
+// that were handled long ago lie behind them: of such no more than maxBehind are read.
+func (rooms *Rooms) busy(ctx context.Context) ([]botmesh.ChatKey, error) {
+	chats := newChats(math.MaxInt)
 	for _, p := range rooms.Pauses.Paused() {
 		chats.add(p.Chat)
+	}
+	if rooms.Turns != nil {
+		for view, err := range rooms.Turns.List(ctx, coord.KindTurn) {
+			if err != nil {
+				break // each chat says that the coordinator is away
+			}
+			if chat, err := rooms.chatOf(ctx, view.Key); err == nil {
+				chats.add(chat)
+			}
+		}
 	}
 	from := uint64(1)
 	switch backlog, err := rooms.Journal.Backlog(ctx); {
@@ -188,7 +225,7 @@ func (rooms *Rooms) busy(ctx context.Context, limit int) ([]botmesh.ChatKey, err
 	case !errors.Is(err, botmesh.ErrNotFound): // else no worker ever looked
 		return nil, err
 	}
-	entries, err := rooms.Journal.List(ctx, journal.Filter{From: from, Limit: journal.MaxList})
+	entries, err := rooms.Journal.List(ctx, journal.Filter{From: from, Limit: maxBehind})
 	if err != nil {
 		return nil, err
 	}
@@ -197,23 +234,12 @@ func (rooms *Rooms) busy(ctx context.Context, limit int) ([]botmesh.ChatKey, err
 			chats.add(e.Record.Chat)
 		}
 	}
-	if rooms.Turns == nil {
-		return chats.found, nil
-	}
-	for view, err := range rooms.Turns.List(ctx, coord.KindTurn) {
-		if err != nil {
-			break // each chat says that the coordinator is away
-		}
-		if chat, err := rooms.chatOf(ctx, view.Key); err == nil {
-			chats.add(chat)
-		}
-	}
 	return chats.found, nil
 }
 
-// kept finds the chats that have a checkpoint.
-func (rooms *Rooms) kept(ctx context.Context, limit int) ([]botmesh.ChatKey, error) {
-	chats := newChats(limit)
+// kept finds chats that have a checkpoint.
+func (rooms *Rooms) kept(ctx context.Context) ([]botmesh.ChatKey, error) {
+	chats := newChats(maxKept)
 	err := rooms.Store.Keys(ctx, func(key string) bool {
 		if strings.HasPrefix(key, "_") { // no chat's
 			return true
@@ -221,7 +247,7 @@ func (rooms *Rooms) kept(ctx context.Context, limit int) ([]botmesh.ChatKey, err
 		if chat, err := rooms.chatOf(ctx, key); err == nil {
 			chats.add(chat)
 		}
-		return len(chats.found) < limit
+		return len(chats.found) < maxKept
 	})
 	return chats.found, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/admin"
+	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
@@ -31,15 +32,9 @@ func (silent) Call(context.Context, provider.Call) (provider.Sent, error) {
 
 var heldChat = botmesh.ChatKey{Provider: "telegram", Chat: "7"}
 
-// holding opens the stores of a bot that holds one part of a chat, and returns its id.
-func holding(t *testing.T) (rooms *admin.Rooms, part string) {
+// openRooms opens the rooms of a bot that never ran, in memory.
+func openRooms(t *testing.T) *admin.Rooms {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	const bot = "demo"
 	memory := jet.NewMemory()
 	t.Cleanup(memory.Close)
@@ -47,25 +42,43 @@ func holding(t *testing.T) (rooms *admin.Rooms, part string) {
 	j, err := journal.Open(t.Context(), journal.Config{
 		Bot: bot, Inbox: memory.Stream(journal.InboxStream(bot), epoch), Dead: memory.Stream(journal.DeadStream(bot), epoch),
 	})
-	must(err)
+	must(t, err)
 	o, err := outbox.Open(t.Context(), outbox.Config{
 		Stream: memory.Stream(outbox.StreamName(bot), epoch), Bot: bot, Incarnation: "r/1", Senders: []provider.Sender{silent{}},
 		InDoubt: map[string]outbox.Policy{"telegram": outbox.Hold},
 	})
-	must(err)
-	log, err := acts.NewLog(acts.Config{Stream: memory.Stream(acts.StreamName(bot), epoch), Bot: bot})
-	must(err)
+	must(t, err)
+	cfg := acts.Config{Stream: memory.Stream(acts.StreamName(bot), epoch), Bot: bot}
+	log, err := acts.NewLog(cfg)
+	must(t, err)
+	pauses, err := acts.OpenPauses(t.Context(), acts.PausesConfig{Config: cfg})
+	must(t, err)
+	return &admin.Rooms{Journal: j, Store: &checkpoint.Memory{}, Outbox: o, Acts: log, Pauses: pauses}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// holding opens the rooms of a bot that holds one part of a chat, and returns its id.
+func holding(t *testing.T) (rooms *admin.Rooms, part string) {
+	t.Helper()
+	rooms = openRooms(t)
+	o := rooms.Outbox
 	letter, err := o.Letter(botmesh.LetterID(heldChat, "e1", 1), heldChat, []botmesh.Send{{Text: "paid"}}, time.Now(), nil)
-	must(err)
+	must(t, err)
 	seq, err := o.Append(t.Context(), letter, 0)
-	must(err)
+	must(t, err)
 	d := o.Deliver(t.Context(), heldChat)
 	d.Put(seq, letter)
 	_, err = d.Wait(t.Context(), seq)
-	must(err)
+	must(t, err)
 	_, err = d.Close(t.Context())
-	must(err)
-	return &admin.Rooms{Journal: j, Outbox: o, Acts: log}, letter.Parts[0].ID
+	must(t, err)
+	return rooms, letter.Parts[0].ID
 }
 
 // releasing asks for the release of a part, and for what is held of its chat.

@@ -15,7 +15,7 @@ import (
 )
 
 type chatsCommand struct {
-	Ls       chatsList     `cmd:"" help:"List the chats that something is going on with: held, in line, paused, or with records that wait."`
+	Ls       chatsList     `cmd:"" help:"List the chats that something is going on with: paused, held, in line, or with records or letters that wait."`
 	Show     chatsShow     `cmd:"" help:"Show who holds a chat, since when, what waits and why."`
 	Timeline chatsTimeline `cmd:"" help:"Show what happened to a chat, in the order of time, with trace ids."`
 	Pause    chatsPause    `cmd:"" help:"Stop a chat until it is resumed: nothing is answered or sent, and its timers stand still."`
@@ -26,7 +26,7 @@ type chatsList struct {
 	output
 	All   bool   `help:"Every chat that has a checkpoint."`
 	State string `help:"Only those of a state: paused, unreadable, retrying, held, waiting, unsent, idle."`
-	Limit int    `default:"100" help:"Look at no more than so many."`
+	Limit int    `default:"100" help:"The first so many: paused ones, then those that somebody holds, then the others."`
 }
 
 // Run lists chats.
