@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
@@ -27,18 +28,20 @@ type part struct {
 func (p part) of() botmesh.Part { return p.letter.Parts[p.index] }
 func (p part) last() bool       { return p.index == len(p.letter.Parts)-1 }
 
-// run works whenever there is something to do, until the tenure ends.
+// run works whenever there is something to do, until the tenure ends. What was put off
+// is called when its time has come, if the tenure lasts till then: whoever has the turn
+// may be in a run that waits for an answer to what it sent.
 func (d *Delivery) run() {
 	defer close(d.done)
+	due := time.NewTimer(0)
+	due.Stop()
+	defer due.Stop()
 	for {
 		select {
+		case <-due.C:
+			d.work(due)
 		case <-d.kick:
-			if d.take(d.soft) == nil {
-				s, err := d.round()
-				d.t.span.end()
-				d.report(s, true, err)
-				<-d.c.busy
-			}
+			d.work(due)
 		case <-d.soft.Done():
 			if d.t.left = d.take(d.hard); d.t.left == nil {
 				d.t.left = d.leave()
@@ -47,6 +50,20 @@ func (d *Delivery) run() {
 			}
 			return
 		}
+	}
+}
+
+// work delivers once, and has due come when what was put off may be called.
+func (d *Delivery) work(due *time.Timer) {
+	if d.take(d.soft) != nil {
+		return
+	}
+	s, err := d.round()
+	d.t.span.end()
+	d.report(s, true, err)
+	<-d.c.busy
+	if err == nil && !s.NotBefore.IsZero() {
+		due.Reset(s.NotBefore.Sub(d.o.now().wall))
 	}
 }
 

@@ -50,7 +50,9 @@ func healthy(t *testing.T, args ...string) *patient {
 	if _, err := streams.Apply(t.Context(), p.JetStream, p.Streams); err != nil {
 		t.Fatal(err)
 	}
-	client := redis.NewClient(&redis.Options{Addr: p.redis.Addr()})
+	// After as many dials in vain as the pool is large a goroutine tries for it, which
+	// outlives Close for a second.
+	client := redis.NewClient(&redis.Options{Addr: p.redis.Addr(), PoolSize: 1000})
 	t.Cleanup(func() { client.Close() })
 	c, err := rediscoord.New(rediscoord.Config{Client: client, Prefix: p.Prefix, Replica: "worker1", Lease: lease})
 	if err != nil {

@@ -1,11 +1,13 @@
 package natstest_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/natstest"
 )
@@ -21,13 +23,15 @@ func TestAClusterSurvivesANode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.JetStream().CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Stream("S").Publish(t.Context(), jet.Publish{Msg: jet.Msg{Subject: "s"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	natstest.Until(t, "the stream to be made", func() bool {
+		_, err := c.JetStream().CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3})
+		return err == nil
+	})
+	first := uint64(0) // it is stored once, whatever becomes of an answer
+	natstest.Until(t, "a message to be stored", func() bool {
+		_, err := c.Stream("S").Publish(t.Context(), jet.Publish{Msg: jet.Msg{Subject: "s"}, Expect: &first})
+		return err == nil || errors.Is(err, botmesh.ErrConflict)
+	})
 	n := g.Nodes[0]
 	n.Kill()
 	n.Start(t)
