@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -97,8 +98,38 @@ func (c *Child) Kill() {
 	<-c.exited
 }
 
-// Freeze stops the child where it is (SIGSTOP).
-func (c *Child) Freeze() { c.signal(syscall.SIGSTOP) }
+// Freeze stops the child where it is (SIGSTOP). When it returns every thread of it
+// stands: on a loaded machine some go on for a while after the signal.
+func (c *Child) Freeze() {
+	c.signal(syscall.SIGSTOP)
+	for late := time.Now().Add(freezeTime); !c.stands() && time.Now().Before(late); {
+		select {
+		case <-c.exited:
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// freezeTime bounds the wait for a child to stand.
+const freezeTime = 10 * time.Second
+
+// stands reports whether no thread of the child can go on. Where there is no /proc
+// nobody can tell.
+func (c *Child) stands() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", c.Pid()))
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has ended
+		}
+		state := stat[bytes.LastIndexByte(stat, ')')+1:] // behind the name, in which there may be anything
+		if !bytes.HasPrefix(state, []byte(" T")) {
+			return false
+		}
+	}
+	return true
+}
 
 // Thaw lets a frozen child go on (SIGCONT).
 func (c *Child) Thaw() { c.signal(syscall.SIGCONT) }
