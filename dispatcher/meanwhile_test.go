@@ -11,6 +11,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/dispatcher"
+	"github.com/botmesh-go/botmesh/provider"
 )
 
 // texts are what a run is about.
@@ -270,6 +271,34 @@ func TestARunIsToldThatTheConversationMoved(t *testing.T) {
 		w.settled(time.Minute)
 		if diff := cmp.Diff([]string{"", "", was, was, ""}, from.all()); diff != "" {
 			t.Errorf("From (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// DESIGN: D5. What a run says at once is there while the run goes on, though the
+// platform wants a pause first: the run may wait for an answer to it.
+func TestWhatARunSaysAtOnceIsThereThoughThePlatformWantsAPause(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		var runs list[string]
+		yielding(w, &runs)
+		paused := false
+		w.platform.rule = func(string, string, int) error {
+			if paused {
+				return nil
+			}
+			paused = true
+			return provider.Retry(errNo, 2*time.Second)
+		}
+		w.start()
+		w.post("a", "one")
+		time.Sleep(10 * time.Second) // of thirty that the run takes
+		if diff := cmp.Diff([]string{"hm"}, w.platform.texts("a")); diff != "" {
+			t.Errorf("during the run the user has (-want +got):\n%s", diff)
+		}
+		w.settled(2 * time.Minute)
+		if diff := cmp.Diff([]string{"hm", "to [one]"}, w.platform.texts("a")); diff != "" {
+			t.Errorf("in the end the user has (-want +got):\n%s", diff)
 		}
 	})
 }
