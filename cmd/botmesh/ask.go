@@ -176,7 +176,10 @@ func (d *desk) ask(ctx context.Context, method, path string, query url.Values, b
 		said.Error = resp.Status
 	}
 	err = errors.New(said.Error)
-	if resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnauthorized {
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		err = config.Wrong(fmt.Errorf("%s has another BOTMESH_ADMIN_TOKEN", d.base))
+	case http.StatusBadRequest:
 		err = config.Wrong(err)
 	}
 	return err

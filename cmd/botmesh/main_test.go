@@ -61,10 +61,11 @@ type devProcess struct {
 	errs *bytes.Buffer
 }
 
-func startDev(t *testing.T, dir, nats string) *devProcess {
+func startDev(t *testing.T, dir, nats string, more ...string) *devProcess {
 	t.Helper()
 	d := &devProcess{errs: &bytes.Buffer{}}
-	d.cmd = command(t, []string{"BOTMESH_LISTEN=127.0.0.1:0", "BOTMESH_ADMIN_LISTEN=127.0.0.1:0", "BOTMESH_NATS_URL=" + nats, "BOTMESH_TELEGRAM_TOKEN=12:x"}, "dev", "--dir", dir)
+	env := []string{"BOTMESH_LISTEN=127.0.0.1:0", "BOTMESH_ADMIN_LISTEN=127.0.0.1:0", "BOTMESH_NATS_URL=" + nats, "BOTMESH_TELEGRAM_TOKEN=12:x"}
+	d.cmd = command(t, append(env, more...), "dev", "--dir", dir)
 	d.cmd.Stderr = d.errs
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
@@ -100,12 +101,14 @@ func (d *devProcess) stop(t *testing.T) string {
 }
 
 // freeNATS is an address where a server can listen.
-func freeNATS(t *testing.T) string {
+func freeNATS(t *testing.T) string { return "nats://" + freeAddr(t) }
+
+func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return "nats://" + l.Addr().String()
+	return l.Addr().String()
 }
