@@ -15,6 +15,13 @@ import (
 // errGone says that a consumer was not there to answer a pull request.
 var errGone = Unread(errors.New("the consumer is not there"))
 
+// After one was deleted a server of a cluster may say for a moment that it is there
+// while none answers for it: a pull looks for it so often, and waits longer each time.
+const (
+	maxGone   = 5
+	gonePause = 100 * time.Millisecond
+)
+
 // puller is one subscription for the answers to pull requests, one request at a
 // time. It is used again only when its last request is known to have ended, so
 // that no message of an old request comes to a new one.
@@ -69,13 +76,18 @@ func (c *consumer) Pull(ctx context.Context, limit int, wait time.Duration, each
 		limit--
 		each(d)
 	}
-	for again := false; limit > 0 && ctx.Err() == nil; again = true {
+	for tries := 1; limit > 0 && ctx.Err() == nil; tries++ {
 		err := c.request(ctx, newPullRequest(limit, time.Until(end)), count)
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, errGone) && !again {
+		if errors.Is(err, errGone) && tries < maxGone {
 			if err = c.ensure(ctx); err == nil {
+				pause := time.Duration(tries-1) * gonePause
+				select {
+				case <-ctx.Done():
+				case <-time.After(pause):
+				}
 				continue
 			}
 		}
