@@ -13,7 +13,8 @@ type Stream struct {
 // another text: what it was last set to when the run ends well. That is committed with the
 // run, so whatever crashes the user ends with the right text. The message is edited where
 // the platform can; elsewhere, or if the first text did not go out, the last one is a
-// message of its own. A repeated run goes on with the message of the earlier one.
+// message of its own, as is what a script sets after a question. A message that is not set
+// stays as it is. A repeated run goes on with the message of the earlier one.
 //
 // On error the handler must return, as of [Turn.SendNow].
 func (t *Turn) Stream(text string) (*Stream, error) {
@@ -22,14 +23,23 @@ func (t *Turn) Stream(text string) (*Stream, error) {
 		return s, err
 	}
 	s.send = len(t.sends)
-	t.sends = append(t.sends, botmesh.Send{Text: text, Replaces: t.eager})
+	t.sends = append(t.sends, botmesh.Send{Replaces: t.eager}) // its place, see unset
 	return s, nil
 }
 
 // Set makes text what the message says in the end, with buttons below it if there are any.
+// The last Set counts.
 func (s *Stream) Set(text string, buttons ...[]botmesh.Button) {
-	if s.send >= 0 {
-		send := &s.t.sends[s.send]
-		send.Text, send.Buttons = text, buttons
+	if s.t.muted {
+		return // it was said by the run that asked the next question
 	}
+	if s.send < 0 {
+		s.send = len(s.t.sends)
+		s.t.sends = append(s.t.sends, botmesh.Send{})
+	}
+	send := &s.t.sends[s.send]
+	send.Text, send.Buttons = text, buttons
 }
+
+// unset reports whether a send is the place of a stream that says nothing else.
+func unset(s botmesh.Send) bool { return s.Replaces > 0 && s.Text == "" }

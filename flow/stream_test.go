@@ -10,6 +10,7 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
+	"github.com/botmesh-go/botmesh/flow/ask"
 	"github.com/botmesh-go/botmesh/flow/flowtest"
 )
 
@@ -67,4 +68,35 @@ func TestAStreamGoesOnAfterAFailure(t *testing.T) {
 		return nil
 	})
 	flowtest.Play(t, b).Flaky("go", 1).Bot("…", "done")
+}
+
+// A message that is never set stays as it is: nothing is said twice where none can be
+// changed.
+func TestAStreamThatIsNotSetStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	b := bot.New()
+	b.Fallback(func(c *bot.Context) error {
+		_, err := c.Stream("…")
+		return err
+	})
+	flowtest.Play(t, b).User("go").Bot("…")
+}
+
+// A script that asks in between runs again: what it sets then is a message of its own.
+func TestAStreamIsSetAfterAQuestion(t *testing.T) {
+	t.Parallel()
+	b := planner(func(c *flow.Talk[trip]) (flow.Next, error) {
+		s, err := c.Stream("…")
+		if err != nil {
+			return flow.Next{}, err
+		}
+		s.Set("hm")
+		to, err := flow.Await(c, "to", ask.Text(), "Where to?")
+		if err != nil {
+			return flow.Next{}, err
+		}
+		s.Set("off to " + to)
+		return c.End(), nil
+	})
+	flowtest.Play(t, b).User("/plan").Bot("…", "hm", "Where to?").User("Rome").Bot("off to Rome")
 }

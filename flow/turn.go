@@ -111,4 +111,4 @@ func (t *Turn) Path() []string { return slices.Clone(t.path) }
 func (t *Turn) turn() *Turn { return t }
 
 // Sends are the messages said so far, in order, without those of SendNow.
-func (t *Turn) Sends() []botmesh.Send { return slices.Clone(t.sends) }
+func (t *Turn) Sends() []botmesh.Send { return slices.DeleteFunc(slices.Clone(t.sends), unset) }
