@@ -32,7 +32,7 @@ func (o *Outbox) Hurry(ctx context.Context, chat botmesh.ChatKey, by string) err
 // it had taken a letter: as if it had refused that letter, with its Heard. It changes
 // nothing for what the user did something after, and may be repeated.
 //
-// Errors are as of [Outbox.Hurry]. Nothing is lost by one: the next call is refused.
+// Errors are as of [Outbox.Hurry]. After one the next letter is called in vain.
 func (o *Outbox) Block(ctx context.Context, chat botmesh.ChatKey, heard, why string) error {
 	if heard == "" {
 		return nil

@@ -98,8 +98,8 @@ func (c *Child) Kill() {
 	<-c.exited
 }
 
-// Freeze stops the child where it is (SIGSTOP). When it returns every thread of it
-// stands: on a loaded machine some go on for a while after the signal.
+// Freeze stops the child where it is (SIGSTOP). It waits, for ten seconds at most, until
+// every thread of it stands: on a loaded machine some go on for a while after the signal.
 func (c *Child) Freeze() {
 	c.signal(syscall.SIGSTOP)
 	for late := time.Now().Add(freezeTime); !c.stands() && time.Now().Before(late); {

@@ -1,6 +1,6 @@
 // Package doctor looks at the servers below a bot, and says what will hurt it.
 //
-// It asks and changes nothing. It looks at what the programs can not see of
+// It asks, and changes nothing that anybody goes by. It looks at what the programs can not see of
 // themselves, since each is but one of them: whether the streams are as all settings
 // want them and have their copies, whether anybody asks for records, whether Redis may
 // throw away what it holds, whether clocks agree.

@@ -68,3 +68,24 @@ func TestTheWorst(t *testing.T) {
 		}
 	}
 }
+
+// Workers that have all they can do ask for no more, and are no reason to look for them.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	ago := func(d time.Duration) *time.Time { at := now.Add(-d); return &at }
+	for _, test := range []struct {
+		name string
+		info jetstream.ConsumerInfo
+		want bool
+	}{
+		{"nothing ever", jetstream.ConsumerInfo{TimeStamp: now}, false},
+		{"handed out just now", jetstream.ConsumerInfo{TimeStamp: now, Delivered: jetstream.SequenceInfo{Last: ago(time.Second)}}, true},
+		{"settled just now", jetstream.ConsumerInfo{TimeStamp: now, Delivered: jetstream.SequenceInfo{Last: ago(time.Hour)}, AckFloor: jetstream.SequenceInfo{Last: ago(time.Second)}}, true},
+		{"long ago", jetstream.ConsumerInfo{TimeStamp: now, Delivered: jetstream.SequenceInfo{Last: ago(time.Hour)}}, false},
+	} {
+		if got := busy(&test.info, 15*time.Second); got != test.want {
+			t.Errorf("%s: got %t, want %t", test.name, got, test.want)
+		}
+	}
+}

@@ -110,7 +110,7 @@ func consumer(ctx context.Context, cfg Config) []Finding {
 		return is.unknown(err)
 	}
 	const start = "is a worker running, with this bot's id and these servers? its log and /readyz say more"
-	nudges, asked, err := nudges(ctx, stream)
+	nudges, asked, err := nudges(ctx, stream, cfg.Lease)
 	switch {
 	case err != nil:
 		return is.unknown(err)
@@ -135,10 +135,21 @@ func consumer(ctx context.Context, cfg Config) []Finding {
 	return found
 }
 
+// busy reports whether records were handed out or settled a lease ago or later. Workers
+// that have all they can do ask for no more.
+func busy(info *jetstream.ConsumerInfo, lease time.Duration) bool {
+	for _, at := range []*time.Time{info.Delivered.Last, info.AckFloor.Last} {
+		if at != nil && info.TimeStamp.Sub(*at) < lease {
+			return true
+		}
+	}
+	return false
+}
+
 // nudges is the workers' consumer, nil if there is none, and whether somebody asked it
 // for records while it was looked at. After a stream was made anew there is one of
 // before too: the last one made is in use.
-func nudges(ctx context.Context, stream jetstream.Stream) (last *jetstream.ConsumerInfo, asked bool, err error) {
+func nudges(ctx context.Context, stream jetstream.Stream, lease time.Duration) (last *jetstream.ConsumerInfo, asked bool, err error) {
 	for range pulls {
 		all := stream.ListConsumers(ctx)
 		for info := range all.Info() {
@@ -149,7 +160,7 @@ func nudges(ctx context.Context, stream jetstream.Stream) (last *jetstream.Consu
 		if err := all.Err(); err != nil {
 			return nil, false, err
 		}
-		if last == nil || last.NumWaiting > 0 {
+		if last == nil || last.NumWaiting > 0 || busy(last, lease) {
 			return last, last != nil, nil
 		}
 		select {

@@ -95,7 +95,7 @@ func persistence(ctx context.Context, cfg Config) []Finding {
 	})
 }
 
-// replicas looks at who is alive.
+// replicas looks at who is alive: workers, and ingresses that hold sessions.
 func replicas(ctx context.Context, cfg Config) []Finding {
 	const is = about("replicas")
 	prefix := cfg.Prefix + ":alive:"
@@ -115,9 +115,9 @@ func replicas(ctx context.Context, cfg Config) []Finding {
 	}
 	slices.Sort(alive)
 	if alive = slices.Compact(alive); len(alive) == 0 {
-		return []Finding{is.broken("start workers, or look for their BOTMESH_PREFIX and BOTMESH_REDIS_URL", "none says that it is alive, by keys that begin with %s", cfg.Prefix)}
+		return []Finding{is.broken("start workers, or look for their BOTMESH_PREFIX and BOTMESH_REDIS_URL", "no program says that it is alive, by keys that begin with %s", cfg.Prefix)}
 	}
-	return []Finding{is.fine("%d are alive: %s", len(alive), strings.Join(alive, ", "))}
+	return []Finding{is.fine("%d programs that coordinate are alive: %s", len(alive), strings.Join(alive, ", "))}
 }
 
 // escape takes a pattern's letters for themselves.
