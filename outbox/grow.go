@@ -37,8 +37,8 @@ func (p part) growing(r botmesh.Receipt) map[string]string {
 }
 
 // show has the platform show p: as an edit, if p replaces a message that the platform took
-// and can change. A crash after an edit repeats it, which nobody sees. What the platform
-// can change no more is said anew.
+// and can change. A crash after an edit repeats it, which nobody sees, but where parts in
+// doubt are held. What the platform can change no more is said anew.
 func (o *Outbox) show(ctx context.Context, p part) (provider.Sent, error) {
 	s := o.senders[p.letter.Chat.Provider]
 	call := provider.Call{Part: p.of().ID, Chat: p.letter.Chat, Send: p.of().Send}

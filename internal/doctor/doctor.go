@@ -61,12 +61,12 @@ type Config struct {
 	Lease time.Duration
 }
 
-// answerTime bounds one question.
+// answerTime bounds one check.
 const answerTime = 5 * time.Second
 
 // Examine looks at everything. What can not be looked at is a finding of level
-// [Unknown]; the rest is looked at all the same. ctx bounds the whole; one question
-// waits for at most five seconds.
+// [Unknown]; the rest is looked at all the same. ctx bounds the whole; one check
+// takes at most five seconds.
 func Examine(ctx context.Context, cfg Config) (all []Finding) {
 	checks := []func(context.Context, Config) []Finding{streamsAsWanted, copies, consumer}
 	if cfg.Redis != nil {
