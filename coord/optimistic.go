@@ -53,7 +53,8 @@ type OptimisticConfig struct {
 // Optimistic is a [Coordinator] that goes on without another one while that is away.
 // It then gives turns by itself, blind ones ([Previous]): one holder of a key at a
 // time in this process, in the order of a line, and no word of the other processes,
-// which may hold the same key. It is for work whose every effect is fenced where it
+// which may hold the same key, under the same fence even if they took it in the same
+// microsecond. It is for work whose every effect is fenced where it
 // lands, by a compare-and-set say, so that of two who do it one loses and throws
 // away what it did. It is not for locks or leaders, which it does not give.
 //

@@ -2,6 +2,8 @@ package dispatcher_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,13 +43,56 @@ func (m *moody) Alive(ctx context.Context, incarnation string) (bool, error) {
 }
 
 // optimist starts a replica that goes on while the coordinator is away.
-func (w *world) optimist(away *atomic.Bool) *replica {
-	return w.start(func(cfg *dispatcher.Config) {
+func (w *world) optimist(away *atomic.Bool, configure ...func(*dispatcher.Config)) *replica {
+	return w.start(append(configure, func(cfg *dispatcher.Config) {
 		o, err := coord.NewOptimistic(coord.OptimisticConfig{Coordinator: &moody{cfg.Coordinator, away}})
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		cfg.Coordinator = o
+	})...)
+}
+
+// fenced notes under which fences a replica runs records of a chat.
+type fenced struct {
+	dispatcher.Runner
+	replica string
+	seen    *list[string]
+}
+
+func (f fenced) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
+	f.seen.add(fmt.Sprint(r.Record.Chat, " ", r.Fence, " ", f.replica))
+	return f.Runner.Run(ctx, r, m)
+}
+
+// Replicas without a coordinator are given a chat in the same microsecond, and still no
+// two of them run records under one fence.
+//
+// SPEC: T14. DESIGN: I6.
+func TestFencesOfBlindTurnsAreEachReplicasOwn(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		var away atomic.Bool
+		away.Store(true)
+		var seen list[string]
+		for _, name := range []string{"one", "two", "three"} {
+			w.optimist(&away, func(cfg *dispatcher.Config) { cfg.Runner = fenced{cfg.Runner, name, &seen} })
+		}
+		for range 20 {
+			for _, chat := range []string{"a", "b", "c"} {
+				w.post(chat, "x")
+			}
+		}
+		w.settled(time.Hour)
+		by := map[string]string{}
+		for _, run := range seen.all() {
+			at := strings.LastIndex(run, " ")
+			if fence, replica := run[:at], run[at:]; by[fence] != "" && by[fence] != replica {
+				t.Errorf("fence %s: got runs of%s and of%s, want one replica's", fence, by[fence], replica)
+			} else {
+				by[fence] = replica
+			}
+		}
 	})
 }
 

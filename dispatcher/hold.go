@@ -131,8 +131,10 @@ func (h *hold) adopt(c chatCopy) error {
 		return err
 	}
 	h.chatCopy, h.committed, h.lazy, h.current = c, c.cp.Cursor, 0, true
-	if c.cp.Fence > h.fence {
-		h.fence = c.cp.Fence + 1 // it never falls, whatever Redis forgot
+	if c.cp.Fence >= h.fence {
+		// It never falls, whatever Redis forgot, and is never another's: two who hold the
+		// chat blind may have been given the same, and the one that writes second goes on.
+		h.fence = c.cp.Fence + 1
 	}
 	return h.confirm(h.ctx)
 }

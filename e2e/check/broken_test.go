@@ -201,6 +201,12 @@ var broken = map[string]brokenStory{
 		next.Effects = nil
 		s.write(c, "w1.1", next)
 	}},
+	"two processes write under one fence": {"I6", "stands in writes of w1.1, and in revision", func(s *story, c *told) {
+		s.message(c, "w1.1", s.update(1))
+		next := c.cp
+		next.Effects = nil
+		s.write(c, "w2.1", next)
+	}},
 	"a fence is granted twice": {"I6", "was granted to w1.1 at", func(s *story, c *told) {
 		s.take(c, "w1.1")
 		s.fence -= 10

@@ -19,14 +19,22 @@ func TestFences(t *testing.T) {
 			Result: history.Event{T: to, N: 1, Outcome: history.Granted, Fence: fence},
 		}
 	}
+	blind := func(process string, fence uint64) history.Operation {
+		o := took(3, 4, fence)
+		o.Call.Process, o.Result.Blind = process, true
+		return o
+	}
 	for name, test := range map[string]struct {
 		takes []history.Operation
 		want  string
 	}{
-		"they grow":          {[]history.Operation{took(1, 2, 7), took(3, 4, 8)}, ""},
-		"asked at once":      {[]history.Operation{took(1, 4, 8), took(2, 3, 7)}, ""},
-		"one falls":          {[]history.Operation{took(1, 2, 8), took(3, 4, 7)}, "k: no order"},
-		"one is given twice": {[]history.Operation{took(1, 2, 7), took(3, 4, 7)}, "k: fence 7 was granted to w"},
+		"they grow":              {[]history.Operation{took(1, 2, 7), took(3, 4, 8)}, ""},
+		"asked at once":          {[]history.Operation{took(1, 4, 8), took(2, 3, 7)}, ""},
+		"one falls":              {[]history.Operation{took(1, 2, 8), took(3, 4, 7)}, "k: no order"},
+		"one is given twice":     {[]history.Operation{took(1, 2, 7), took(3, 4, 7)}, "k: fence 7 was granted to w"},
+		"two go by two clocks":   {[]history.Operation{blind("v", 7), blind("w", 7)}, ""},
+		"one goes by one clock":  {[]history.Operation{blind("v", 7), blind("v", 7)}, "k: fence 7 was granted to v"},
+		"one asked, one did not": {[]history.Operation{took(1, 2, 7), blind("v", 7)}, "k: fence 7 was granted to w"},
 	} {
 		err := check.Fences(map[string][]history.Operation{"other": {took(1, 2, 5)}, "k": test.takes})
 		switch {

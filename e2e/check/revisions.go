@@ -10,6 +10,7 @@ import (
 // revisions checks I3, I6 and I10 on what the stream of the checkpoints holds.
 func (w *world) revisions(c *chat) {
 	nonces := map[string]uint64{}
+	writer, fenced := c.writers(), map[uint64]string{}
 	prev := revision{}
 	for _, r := range c.revisions {
 		if r.expect != "" && r.expect != strconv.FormatUint(prev.seq, 10) {
@@ -25,6 +26,12 @@ func (w *world) revisions(c *chat) {
 		if r.cp.Fence < prev.cp.Fence {
 			w.violate("I6", c.key, "the fence falls from %d at revision %d to %d at revision %d", prev.cp.Fence, prev.seq, r.cp.Fence, r.seq)
 		}
+		if by := writer[r.nonce]; by != "" {
+			if first := fenced[r.cp.Fence]; first != "" && first != by {
+				w.violate("I6", c.key, "fence %d stands in writes of %s, and in revision %d of %s", r.cp.Fence, first, r.seq, by)
+			}
+			fenced[r.cp.Fence] = by
+		}
 		if prev.seq != 0 {
 			w.confirmed(c, prev, r)
 		}
@@ -33,6 +40,15 @@ func (w *world) revisions(c *chat) {
 	w.looked("I3", len(c.revisions))
 	w.looked("I6", len(c.revisions))
 	w.winners(c, nonces)
+}
+
+// writers are the processes of the chat's writes, by their nonces.
+func (c *chat) writers() map[string]string {
+	by := map[string]string{}
+	for _, o := range c.ops[history.Commit] {
+		by[o.Call.ID] = o.Call.Process
+	}
+	return by
 }
 
 // winners checks the words of the processes against what is there: of two writes

@@ -30,7 +30,7 @@ const (
 	Stall   Kind = "stall"   // it stood still for Took, ended now
 	Point   Kind = "point"   // the crash point ID fired, for the chat Target; Outcome is kill or stop
 
-	Take    Kind = "take"    // a turn was asked for: Place, Floor; granted: Fence, Previous, Released
+	Take    Kind = "take"    // a turn was asked for: Place, Floor; granted: Fence, Previous, Released, Blind
 	Release Kind = "release" // a turn was given up: Fence, Passed
 	Lost    Kind = "lost"    // a turn was lost: Fence, Error is the reason
 
@@ -138,6 +138,7 @@ type Event struct {
 
 	Previous  string        `json:"prev,omitempty"`
 	Released  bool          `json:"released,omitempty"`
+	Blind     bool          `json:"blind,omitempty"`
 	Free      bool          `json:"free,omitempty"`
 	Duplicate bool          `json:"dup,omitempty"`
 	Took      time.Duration `json:"took,omitempty"`

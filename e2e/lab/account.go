@@ -188,6 +188,7 @@ func words(e history.Event) string {
 	add("by", e.By)
 	add("previous", e.Previous)
 	add("released", e.Released)
+	add("blind", e.Blind)
 	add("free", e.Free)
 	add("duplicate", e.Duplicate)
 	add("for", e.Took)

@@ -29,7 +29,7 @@ func (c *coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, er
 	switch {
 	case err == nil:
 		prev := t.Previous()
-		done.Outcome, done.Fence, done.Previous, done.Released = history.Granted, t.Fence(), prev.Incarnation, prev.Released
+		done.Outcome, done.Fence, done.Previous, done.Released, done.Blind = history.Granted, t.Fence(), prev.Incarnation, prev.Released, prev.Blind
 	case errors.As(err, &passed):
 		done.Outcome, done.Passed = history.Passed, passed.Passed
 	default:
