@@ -69,8 +69,8 @@ func (d *Delivery) following(p part, e entry) (part, bool) {
 // that says what came of it. It touches nothing of the chain, to which a receipt
 // may be written meanwhile.
 func (d *Delivery) handle(ctx context.Context, p part) entry {
-	holds, doubt := d.o.holds(d.c.chat.Provider), p.Doubt > 0
-	if holds && doubt {
+	holds, doubt, edited := d.o.holds(d.c.chat.Provider), p.Doubt > 0, d.o.edits(p)
+	if holds && doubt && edited == "" {
 		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true})
 	}
 	if p.refused() {
@@ -84,6 +84,9 @@ func (d *Delivery) handle(ctx context.Context, p part) entry {
 		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultDelivered, ProviderID: sent.MessageID})
 	case provider.IsPermanent(err):
 		return d.bury(ctx, p, err, doubt)
+	case errors.Is(err, errSaidAnew):
+		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true, Error: clip(err)})
+	case edited != "" && sent.MessageID == edited: // does no harm twice
 	case provider.InDoubt(err) && !d.o.recognises(d.c.chat.Provider):
 		d.o.countDoubt(ctx, d.c.chat, 1)
 		if holds {
@@ -98,7 +101,9 @@ func (d *Delivery) handle(ctx context.Context, p part) entry {
 // settled is the receipt of p. It is free if p is the last there is to call.
 func (d *Delivery) settled(p part, r botmesh.Receipt) entry {
 	r.Part, r.Attempts, r.At = p.of().ID, p.Tries+1, d.o.now().wall.UTC()
-	r.InDoubt = r.InDoubt || p.Doubt > 0 && !d.o.recognises(d.c.chat.Provider)
+	if id := d.o.edits(p); id == "" || r.ProviderID != id { // an edit is the same twice
+		r.InDoubt = r.InDoubt || p.Doubt > 0 && !d.o.recognises(d.c.chat.Provider)
+	}
 	if p.last() {
 		d.o.countLatency(d.hard, p)
 	}

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 
@@ -36,17 +37,33 @@ func (p part) growing(r botmesh.Receipt) map[string]string {
 	return all
 }
 
+// errSaidAnew says that a part may have been said anew, since its message can not be
+// changed, and is to be held.
+var errSaidAnew = errors.New("outbox: the message can not be edited, and may have been sent anew")
+
+// edits is the platform's id of the message that p is to change, empty if there is none
+// that the platform can change.
+func (o *Outbox) edits(p part) string {
+	if _, ok := o.senders[p.letter.Chat.Provider].(provider.Editor); !ok {
+		return ""
+	}
+	return p.Growing[p.letter.Replaced(p.of())]
+}
+
 // show has the platform show p: as an edit, if p replaces a message that the platform took
-// and can change. A crash after an edit repeats it, which nobody sees, but where parts in
-// doubt are held. What the platform can change no more is said anew.
+// and can change. A crash after an edit repeats it, which nobody sees. What the platform
+// can change no more is said anew, unless it is in doubt and to be held. An error of an edit
+// comes with the message's id.
 func (o *Outbox) show(ctx context.Context, p part) (provider.Sent, error) {
 	s := o.senders[p.letter.Chat.Provider]
 	call := provider.Call{Part: p.of().ID, Chat: p.letter.Chat, Send: p.of().Send}
-	id := p.Growing[p.letter.Replaced(p.of())]
-	if editor, ok := s.(provider.Editor); ok && id != "" {
-		err := editor.Edit(ctx, call, id)
+	if id := o.edits(p); id != "" {
+		err := s.(provider.Editor).Edit(ctx, call, id)
 		if !provider.IsPermanent(err) || provider.IsBlocked(err) {
 			return provider.Sent{MessageID: id}, err
+		}
+		if p.Doubt > 0 && o.holds(call.Chat.Provider) {
+			return provider.Sent{}, errSaidAnew
 		}
 	}
 	return s.Call(ctx, call)

@@ -94,11 +94,43 @@ func TestALetterThatFindsNoMessageIsOne(t *testing.T) {
 	}
 }
 
-// An edit whose answer was lost, by its process or on the wire, is made again: it is never
-// a second message.
+// An edit whose answer was lost, by its process or on the wire, is made again, also where
+// parts in doubt are held: it is never a second message, and not in doubt.
 func TestAnEditInDoubtIsMadeAgain(t *testing.T) {
+	t.Run("resend", func(t *testing.T) { anEditInDoubt(t) })
+	t.Run("hold", func(t *testing.T) { anEditInDoubt(t, holding) })
+}
+
+// A message that was to be edited and can not be is held, if a call was made of which nobody
+// knows whether it said the text anew.
+func TestAnEditThatIsRefusedInDoubtIsHeld(t *testing.T) {
 	bubble(t, func(w *world) {
-		a, b := w.process("a", editing), w.process("b", editing)
+		a, b := w.process("a", editing, holding), w.process("b", editing, holding)
+		gone := func(_ context.Context, part string) error {
+			if part == "m-…=yes" {
+				return provider.Permanent(errors.New("message to edit not found"))
+			}
+			a.kill() // as it says the text anew
+			return nil
+		}
+		a.deliver(a.grow("…"))
+		seq := a.replace("yes")
+		a.answer, b.answer = gone, gone
+		end := a.background(seq)
+		end()
+		b.deliver(seq)
+		want(w, "calls", w.called(), []string{"a:…", "a:m-…=yes", "a:yes", "b:m-…=yes"})
+		if r := w.lastEntry().Receipt; r == nil || r.Result != botmesh.ResultHeld || !r.InDoubt {
+			t.Errorf("receipt: got %+v, want it held in doubt", r)
+		}
+	})
+}
+
+func anEditInDoubt(t *testing.T, policy ...func(*Config)) {
+	t.Helper()
+	bubble(t, func(w *world) {
+		config := append(policy, editing)
+		a, b := w.process("a", config...), w.process("b", config...)
 		a.deliver(a.grow("…"))
 		seq := a.replace("yes")
 		a.answer = func(context.Context, string) error { a.kill(); return nil }
@@ -116,6 +148,9 @@ func TestAnEditInDoubtIsMadeAgain(t *testing.T) {
 		time.Sleep(time.Until(s.NotBefore))
 		b.deliver(seq)
 		want(w, "calls", w.called(), []string{"a:…", "a:m-…=yes", "b:m-…=yes", "b:m-…=yes"})
+		if r := w.lastEntry().Receipt; r == nil || r.Result != botmesh.ResultDelivered || r.InDoubt {
+			t.Errorf("receipt: got %+v, want it delivered without a doubt", r)
+		}
 	})
 }
 
