@@ -23,7 +23,7 @@ func setAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
 		if err != nil {
 			return err
 		}
-		if told, err := ofFailure(ctx, j, d); told || err != nil {
+		if told, err := ofFailure(ctx, j, d.Chat, d.Letter); told || err != nil {
 			return err
 		}
 		sum := sha256.Sum256([]byte(d.Part.ID))
@@ -35,16 +35,16 @@ func setAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
 	}
 }
 
-// ofFailure reports whether what failed was said about a failure: to be told of that
-// too would go on for ever.
-func ofFailure(ctx context.Context, j *journal.Journal, d outbox.DeadSend) (bool, error) {
-	place, _, _ := strings.Cut(strings.TrimPrefix(d.Letter, d.Chat.Key()+"/"), "/")
+// ofFailure reports whether a letter was said about a failure: to be told of its own too
+// would go on for ever.
+func ofFailure(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, letter string) (bool, error) {
+	place, _, _ := strings.Cut(strings.TrimPrefix(letter, chat.Key()+"/"), "/")
 	epoch, number, _ := strings.Cut(place, ".")
 	seq, err := strconv.ParseUint(number, 10, 64)
 	if err != nil || seq == 0 || epoch != j.Epoch() {
 		return false, nil // of an older journal, which has no such record any more
 	}
-	found, err := j.Read(ctx, d.Chat, seq-1, 1)
+	found, err := j.Read(ctx, chat, seq-1, 1)
 	if err != nil || len(found) == 0 {
 		return false, err
 	}

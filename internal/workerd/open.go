@@ -71,7 +71,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*open
 		Coordinator: coordinator,
 		Store:       o.store,
 		Outbox:      o.outbox,
-		Runner:      &undelivered{w.cfg.Runner, o.journal, o.outbox, w.cfg.Log},
+		Runner:      &undelivered{w.cfg.Runner, o.journal, o.outbox, s.Lease, w.cfg.Log},
 		Pauses:      o.pauses,
 		Lease:       s.Lease,
 		Settle:      s.Settle,

@@ -14,13 +14,8 @@ import (
 	"github.com/botmesh-go/botmesh/outbox"
 )
 
-const (
-	// receiptTime bounds the wait for the receipt of a part of which the platform told
-	// before its call was answered.
-	receiptTime = 5 * time.Second
-	// blockTime bounds the wait for a delivery that is under way.
-	blockTime = time.Second
-)
+// blockTime bounds the wait for a delivery that is under way.
+const blockTime = time.Second
 
 // undelivered is a Runner that finds out, before the bot is told of a part that the
 // platform took and could not deliver, what that was.
@@ -31,7 +26,10 @@ type undelivered struct {
 	dispatcher.Runner
 	journal *journal.Journal
 	outbox  *outbox.Outbox
-	log     *slog.Logger
+	// hold is how long who calls a part may take until its receipt: then it is called
+	// again, by another, and has an answer of its own.
+	hold time.Duration
+	log  *slog.Logger
 }
 
 // HandedOver implements [dispatcher.HandoverObserver] for the runner within.
@@ -50,7 +48,6 @@ func (u *undelivered) Run(ctx context.Context, run botmesh.Run, m botmesh.Midway
 	fate, letter, err := u.settled(ctx, run.Record.Chat, told.Part)
 	switch {
 	case errors.Is(err, botmesh.ErrNotFound): // kept no more: the platform's words are all there is
-		run.Record.Failed = &told
 		return u.Runner.Run(ctx, run, m)
 	case err != nil:
 		return botmesh.Outcome{}, err
@@ -67,7 +64,7 @@ func (u *undelivered) Run(ctx context.Context, run botmesh.Run, m botmesh.Midway
 	if told.Blocked {
 		u.block(ctx, letter, told.Error)
 	}
-	about, err := ofFailure(ctx, u.journal, outbox.DeadSend{Chat: letter.Chat, Letter: letter.ID})
+	about, err := ofFailure(ctx, u.journal, letter.Chat, letter.ID)
 	if err != nil || about {
 		return botmesh.Outcome{Ignored: about}, err
 	}
@@ -89,7 +86,7 @@ func concerns(f outbox.Fate, told botmesh.Failure) bool {
 // the call was answered.
 func (u *undelivered) settled(ctx context.Context, chat botmesh.ChatKey, part string) (f outbox.Fate, l botmesh.Letter, err error) {
 	errWaits := errors.New("workerd: the part has no receipt")
-	err = patiently(ctx, receiptTime, func() error {
+	err = patiently(ctx, u.hold, func() error {
 		if f, l, err = u.outbox.Find(ctx, chat, part); err != nil {
 			return backoff.Permanent(err)
 		}
