@@ -30,7 +30,8 @@ func (o *Outbox) Hurry(ctx context.Context, chat botmesh.ChatKey, by string) err
 
 // Block notes that the platform takes nothing for a chat, for a reason that it told after
 // it had taken a letter: as if it had refused that letter, with its Heard. It changes
-// nothing for what the user did something after, and may be repeated.
+// nothing for what the user did something after, or where as much is known of a later
+// letter, and may be repeated.
 //
 // Errors are as of [Outbox.Hurry]. After one the next letter is called in vain.
 func (o *Outbox) Block(ctx context.Context, chat botmesh.ChatKey, heard, why string) error {
@@ -38,9 +39,11 @@ func (o *Outbox) Block(ctx context.Context, chat botmesh.ChatKey, heard, why str
 		return nil
 	}
 	err := o.amend(ctx, chat, o.cfg.Incarnation, func(p *position) bool {
-		known := p.Blocked != "" && p.Heard == heard
+		if p.Blocked != "" && (p.Heard == heard || after(p.Heard, heard)) {
+			return false
+		}
 		p.Blocked, p.Heard = clip(errors.New(why)), heard
-		return !known
+		return true
 	})
 	if err != nil {
 		return fmt.Errorf("outbox: block %s: %w", chat.Key(), err)

@@ -32,6 +32,12 @@ func TestAChatIsBlockedByWhatIsToldLater(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.say("6", "")
+		for _, heard := range []string{"j1.10", "j1.9"} { // news of an older letter come late
+			if err := b.Block(w.Context(), chatA, heard, "131026 undeliverable"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.say("7", "j1.10")
 		want(w, "calls", w.called(), []string{"a:1", "a:4", "b:5", "a:6"})
 	})
 }

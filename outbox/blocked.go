@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"strconv"
 
 	"go.opentelemetry.io/otel/metric"
 
@@ -14,6 +15,15 @@ import (
 // writes to the bot has let it in again, and all that is said after that is called.
 func (p part) refused() bool {
 	return p.Blocked != "" && p.letter.Heard != "" && p.letter.Heard == p.Heard
+}
+
+// after reports whether one Heard is of a later record than another, of the same journal.
+func after(one, other string) bool {
+	epoch, seq, _ := cutLast(one, ".")
+	otherEpoch, otherSeq, _ := cutLast(other, ".")
+	n, err := strconv.ParseUint(seq, 10, 64)
+	m, otherErr := strconv.ParseUint(otherSeq, 10, 64)
+	return epoch == otherEpoch && err == nil && otherErr == nil && n > m
 }
 
 // refuse settles a part without a call. It is no dead letter, and the bot is not told:

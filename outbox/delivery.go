@@ -49,7 +49,13 @@ type place struct {
 
 type waiter struct {
 	upTo uint64
-	tell chan error
+	tell chan waited
+}
+
+// waited is what a wait comes to.
+type waited struct {
+	Standing
+	err error
 }
 
 // Deliver begins a tenure: the caller holds the chat's turn and does so until
@@ -96,14 +102,15 @@ func (d *Delivery) Wait(ctx context.Context, upTo uint64) (Standing, error) {
 		defer d.mu.Unlock()
 		return d.standing, errClosed
 	}
-	w := waiter{upTo, make(chan error, 1)}
+	w := waiter{upTo, make(chan waited, 1)}
 	d.waiters = append(d.waiters, w)
 	d.goal = max(d.goal, upTo)
 	d.beginLocked()
 	d.mu.Unlock()
 	var err error
 	select {
-	case err = <-w.tell:
+	case is := <-w.tell:
+		return is.Standing, is.err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-d.done:
@@ -172,7 +179,7 @@ func (d *Delivery) report(s Standing, ended bool, err error) {
 	d.waiters = slices.DeleteFunc(d.waiters, func(w waiter) bool {
 		over := w.upTo <= s.Settled || ended && (err != nil || !s.NotBefore.IsZero())
 		if over {
-			w.tell <- err
+			w.tell <- waited{s, err}
 		}
 		return over
 	})

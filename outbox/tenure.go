@@ -53,6 +53,10 @@ func (d *Delivery) run() {
 	}
 }
 
+// pauseLook is how often a tenure looks whether its chat is still paused, which costs
+// nothing.
+const pauseLook = time.Second
+
 // work delivers once, and has due come when what was put off may be called.
 func (d *Delivery) work(due *time.Timer) {
 	if d.take(d.soft) != nil {
@@ -62,7 +66,10 @@ func (d *Delivery) work(due *time.Timer) {
 	d.t.span.end()
 	d.report(s, true, err)
 	<-d.c.busy
-	if err == nil && !s.NotBefore.IsZero() {
+	switch {
+	case errors.Is(err, ErrPaused):
+		due.Reset(pauseLook)
+	case err == nil && !s.NotBefore.IsZero():
 		due.Reset(s.NotBefore.Sub(d.o.now().wall))
 	}
 }
