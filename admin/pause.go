@@ -244,7 +244,7 @@ func (a *API) releaseSends(ctx context.Context, rooms *Rooms, r *http.Request) (
 		next.On, next.By, next.Resumed = false, actorOf(r), time.Now().UTC()
 	}
 	return a.act(ctx, rooms, r, intent{
-		Act: acts.Act{Verb: "outbox release", Chat: &chat}, before: is, after: next,
+		Act: acts.Act{Verb: verbRelease, Chat: &chat}, before: is, after: next,
 		do: func(ctx context.Context) error {
 			if is.On {
 				if err := rooms.setPause(ctx, next); err != nil {

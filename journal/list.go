@@ -101,7 +101,25 @@ func scan(ctx context.Context, stream jet.Stream, subject string, f Filter, keep
 //
 // Errors: botmesh.ErrRefused if nobody could answer, or the context's.
 func (j *Journal) Holds(ctx context.Context, chat botmesh.ChatKey, id string, since time.Time) (bool, error) {
-	return j.holds(ctx, chat, id, since, math.MaxUint64)
+	return j.holds(ctx, Filter{Chat: chat, Since: since}, id, math.MaxUint64)
+}
+
+// HoldsBehind reports whether a chat's journal holds a record of an id behind a sequence,
+// as [Journal.Holds] does of a time. It fails with botmesh.ErrNotFound if it holds none and
+// may have held it: what was journaled just behind that sequence is gone.
+func (j *Journal) HoldsBehind(ctx context.Context, chat botmesh.ChatKey, id string, seq uint64) (bool, error) {
+	there, err := j.holds(ctx, Filter{Chat: chat, From: seq + 1}, id, math.MaxUint64)
+	if err != nil || there {
+		return there, err
+	}
+	first, err := j.inbox.Next(ctx, allOf(familyIn, j.bot), 1) // after that: records go in their order
+	if err == nil && first.Seq > seq {
+		err = botmesh.ErrNotFound
+	}
+	if err != nil {
+		return false, fmt.Errorf("journal: what is behind %d: %w", seq, err)
+	}
+	return false, nil
 }
 
 // Repeats reports whether a record that was read is a repetition: its chat's journal
@@ -110,11 +128,11 @@ func (j *Journal) Holds(ctx context.Context, chat botmesh.ChatKey, id string, si
 //
 // Errors are as of [Journal.Holds].
 func (j *Journal) Repeats(ctx context.Context, r botmesh.Record, since time.Time) (bool, error) {
-	return j.holds(ctx, r.Chat, r.ID, since, r.Seq)
+	return j.holds(ctx, Filter{Chat: r.Chat, Since: since}, r.ID, r.Seq)
 }
 
-func (j *Journal) holds(ctx context.Context, chat botmesh.ChatKey, id string, since time.Time, before uint64) (bool, error) {
-	f := Filter{Chat: chat, Since: since, Limit: holdsPage}
+func (j *Journal) holds(ctx context.Context, f Filter, id string, before uint64) (bool, error) {
+	f.Limit = holdsPage
 	for {
 		entries, err := j.List(ctx, f)
 		if err != nil || len(entries) == 0 {

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -122,6 +123,33 @@ func TestStatusesOfAChat(t *testing.T) {
 		}
 		if fmt.Sprint(got) != want {
 			t.Errorf("%s: got %v, want %s", c.Key(), got, want)
+		}
+	}
+}
+
+// What is not behind a sequence is told from what may have been there and is gone.
+func TestHoldsBehind(t *testing.T) {
+	t.Parallel()
+	server := jet.NewMemory()
+	j := openMemory(t, server, "e1")
+	for i := range 600 {
+		mustPublish(t, j.Publisher, message(chat(fmt.Sprint(i%2)), fmt.Sprint(i), "x"))
+	}
+	for i := range uint64(10) {
+		server.Stream(InboxStream(testBot), jet.MemoryConfig{}).Remove(i + 1)
+	}
+	for _, c := range []struct {
+		id    string
+		seq   uint64
+		there bool
+		gone  bool
+	}{
+		{"598", 11, true, false}, {"598", 598, true, false}, {"598", 599, false, false}, {"none", 11, false, false},
+		{"none", 10, false, true}, {"none", 0, false, true}, {"598", 0, true, false}, {"599", 11, false, false},
+	} {
+		there, err := j.HoldsBehind(t.Context(), chat("0"), c.id, c.seq)
+		if there != c.there || errors.Is(err, botmesh.ErrNotFound) != c.gone || err != nil && !c.gone {
+			t.Errorf("%s behind %d: got %v, %v, want %v, gone %v", c.id, c.seq, there, err, c.there, c.gone)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
 )
 
@@ -76,6 +77,21 @@ func TestInDoubtHold(t *testing.T) {
 		want(w, "calls", w.called(), []string{"a:1", "a:2", "b:3"})
 		want(w, "receipts", w.receipts(), "1/0.0:delivered 1/0.1:held? 1/0.2:delivered")
 		want(w, "chain", w.kinds(), "a:claim a:attempt a:receipt a:attempt b:claim b:receipt b:attempt b:receipt!")
+		for _, of := range []struct {
+			chat *botmesh.ChatKey
+			from uint64
+			held int
+		}{{nil, 0, 1}, {&chatA, 0, 1}, {&botmesh.ChatKey{Provider: "telegram", Chat: "none"}, 0, 0}, {nil, 100, 0}} {
+			held, err := b.Held(w.Context(), of.chat, of.from)
+			if err != nil || len(held) != of.held {
+				t.Errorf("held of %v from %d: got %+v, %v, want %d", of.chat, of.from, held, err, of.held)
+			}
+			for _, l := range held {
+				if l.Chat != chatA.Key() || !strings.HasSuffix(l.Receipt.Part, "/0.1") {
+					t.Errorf("got %s of %s held, want the second part of %s", l.Receipt.Part, l.Chat, chatA.Key())
+				}
+			}
+		}
 	})
 }
 

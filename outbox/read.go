@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -91,8 +92,9 @@ func (o *Outbox) posted(ctx context.Context, subject string, w jet.Window) ([]Po
 
 // Link is an entry of a chat's receipt chain, for who looks at it.
 type Link struct {
-	Seq uint64
-	At  time.Time // the server's
+	Chat string // its key
+	Seq  uint64
+	At   time.Time // the server's
 	// Kind is claim, attempt, receipt, retry, wait or free. By is the incarnation that
 	// wrote the entry; Free says that it calls nothing after it.
 	Kind string
@@ -115,9 +117,31 @@ type Link struct {
 // Chain returns the entries of a chat's receipt chain in a window, in order. It is
 // complete. Errors are as of [Outbox.Letters].
 func (o *Outbox) Chain(ctx context.Context, chat botmesh.ChatKey, w jet.Window) ([]Link, error) {
-	ms, err := jet.Scan(ctx, o.stream, subjectOf(familyReceipt, o.cfg.Bot, chat), w)
+	return o.links(ctx, subjectOf(familyReceipt, o.cfg.Bot, chat), w)
+}
+
+// maxHeld bounds the receipts that Held returns.
+const maxHeld = 10_000
+
+// Held returns the receipts of parts that are held since they may have reached the
+// platform, of a chat, or with a nil chat of all, at or after a sequence, in order. To
+// find them it reads all that the chains have from there on. Errors are as of
+// [Outbox.Letters].
+func (o *Outbox) Held(ctx context.Context, chat *botmesh.ChatKey, from uint64) ([]Link, error) {
+	subject := familyReceipt + "." + o.cfg.Bot + ".>"
+	if chat != nil {
+		subject = subjectOf(familyReceipt, o.cfg.Bot, *chat)
+	}
+	return o.links(ctx, subject, jet.Window{From: from, Limit: maxHeld, Keep: func(m jet.Stored) bool {
+		l, err := decodeEntry(m)
+		return err != nil || l.Receipt != nil && l.Receipt.Result == botmesh.ResultHeld
+	}})
+}
+
+func (o *Outbox) links(ctx context.Context, subject string, w jet.Window) ([]Link, error) {
+	ms, err := jet.Scan(ctx, o.stream, subject, w)
 	if err != nil {
-		return nil, fmt.Errorf("outbox: chain of %s: %w", chat.Key(), err)
+		return nil, fmt.Errorf("outbox: chains on %s: %w", subject, err)
 	}
 	links := make([]Link, len(ms))
 	for i, m := range ms {
@@ -125,7 +149,7 @@ func (o *Outbox) Chain(ctx context.Context, chat botmesh.ChatKey, w jet.Window) 
 		if err != nil {
 			return nil, err
 		}
-		links[i] = l.shown(m.Time)
+		links[i] = o.shown(l, m)
 	}
 	return links, nil
 }
@@ -142,12 +166,12 @@ func (o *Outbox) End(ctx context.Context, chat botmesh.ChatKey) (Link, error) {
 		return Link{}, fmt.Errorf("outbox: read the chain %s: %w", subject, err)
 	}
 	l, err := decodeEntry(m)
-	return l.shown(m.Time), err
+	return o.shown(l, m), err
 }
 
-func (l link) shown(at time.Time) Link {
+func (o *Outbox) shown(l link, m jet.Stored) Link {
 	return Link{
-		Seq: l.seq, At: at, Kind: string(l.Kind), By: l.By, Free: l.Free, Settled: l.Through, Parts: l.Parts,
+		Chat: strings.TrimPrefix(m.Subject, familyReceipt+"."+o.cfg.Bot+"."), Seq: l.seq, At: m.Time, Kind: string(l.Kind), By: l.By, Free: l.Free, Settled: l.Through, Parts: l.Parts,
 		Tries: l.Tries, NotBefore: l.NotBefore, Doubt: l.Doubt, Receipt: l.Receipt,
 	}
 }

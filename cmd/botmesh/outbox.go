@@ -13,7 +13,7 @@ import (
 )
 
 type outboxCommand struct {
-	Ls      outboxList    `cmd:"" help:"List the chats with letters that are not delivered, or a chat's with what is held of it."`
+	Ls      outboxList    `cmd:"" help:"List the chats with letters that are not delivered, or parts that are held."`
 	Retry   outboxRetry   `cmd:"" help:"Try now what was put off."`
 	Hold    outboxHold    `cmd:"" help:"Hold back what is sent to a chat; its records are run."`
 	Release outboxRelease `cmd:"" help:"Send what was held back, or a part that may have reached the platform."`
