@@ -44,13 +44,13 @@ func (m *moody) Alive(ctx context.Context, incarnation string) (bool, error) {
 
 // optimist starts a replica that goes on while the coordinator is away.
 func (w *world) optimist(away *atomic.Bool, configure ...func(*dispatcher.Config)) *replica {
-	return w.start(append(configure, func(cfg *dispatcher.Config) {
+	return w.start(append([]func(*dispatcher.Config){func(cfg *dispatcher.Config) {
 		o, err := coord.NewOptimistic(coord.OptimisticConfig{Coordinator: &moody{cfg.Coordinator, away}})
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		cfg.Coordinator = o
-	})...)
+	}}, configure...)...)
 }
 
 // fenced notes under which fences a replica runs records of a chat.
@@ -65,8 +65,23 @@ func (f fenced) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botme
 	return f.Runner.Run(ctx, r, m)
 }
 
-// Replicas without a coordinator are given a chat in the same microsecond, and still no
-// two of them run records under one fence.
+// stopped is a coordinator whose clock stands still: it gives one fence again and again.
+type stopped struct{ coord.Coordinator }
+
+type stoppedTurn struct{ coord.Turn }
+
+func (stoppedTurn) Fence() uint64 { return 7 }
+
+func (s stopped) Take(ctx context.Context, r coord.Request) (coord.Turn, error) {
+	turn, err := s.Coordinator.Take(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return stoppedTurn{turn}, nil
+}
+
+// Replicas without a coordinator are given a chat under the same fence, as in the same
+// microsecond, and still no two of them run records under one.
 //
 // SPEC: T14. DESIGN: I6.
 func TestFencesOfBlindTurnsAreEachReplicasOwn(t *testing.T) {
@@ -76,22 +91,26 @@ func TestFencesOfBlindTurnsAreEachReplicasOwn(t *testing.T) {
 		away.Store(true)
 		var seen list[string]
 		for _, name := range []string{"one", "two", "three"} {
-			w.optimist(&away, func(cfg *dispatcher.Config) { cfg.Runner = fenced{cfg.Runner, name, &seen} })
-		}
-		for range 20 {
-			for _, chat := range []string{"a", "b", "c"} {
-				w.post(chat, "x")
+			r := w.optimist(&away, func(cfg *dispatcher.Config) {
+				cfg.Runner, cfg.Coordinator = fenced{cfg.Runner, name, &seen}, stopped{cfg.Coordinator}
+			})
+			for range 3 {
+				w.post("a", "x")
 			}
+			w.settled(time.Hour)
+			r.drain()
 		}
-		w.settled(time.Hour)
-		by := map[string]string{}
+		by, served := map[string]string{}, map[string]bool{}
 		for _, run := range seen.all() {
 			at := strings.LastIndex(run, " ")
-			if fence, replica := run[:at], run[at:]; by[fence] != "" && by[fence] != replica {
-				t.Errorf("fence %s: got runs of%s and of%s, want one replica's", fence, by[fence], replica)
-			} else {
-				by[fence] = replica
+			fence, replica := run[:at], run[at:]
+			if first, known := by[fence]; known && first != replica {
+				t.Errorf("fence %s: got runs of%s and of%s, want one replica's", fence, first, replica)
 			}
+			by[fence], served[replica] = replica, true
+		}
+		if len(served) != 3 {
+			t.Errorf("got all runs of %v, want some of each replica", served)
 		}
 	})
 }
