@@ -28,6 +28,8 @@ type Message struct {
 	At   time.Time
 	// Call numbers the calls of the server from 1, those that were refused included.
 	Call int64
+	// Was are the texts that it had before it was changed, in order.
+	Was []string
 }
 
 // Button is a button below a message.
@@ -172,6 +174,10 @@ type Call struct {
 	Refusal Fault
 	// ID makes the id of the n-th message, counted from 1.
 	ID func(n int) string
+	// Changes, if not nil, finds the message that is to say what Message does, instead of
+	// a new one. Unknown is the refusal if there is none.
+	Changes func(Message) bool
+	Unknown Fault
 	// Answer says that the message was taken.
 	Answer func(w http.ResponseWriter, m Message)
 }
@@ -193,7 +199,10 @@ func (p *Platform) Serve(w http.ResponseWriter, r *http.Request, c Call) {
 	}
 	m := c.Message
 	if f.Take || f.Status == 0 && !f.Hang {
-		m = p.take(m, c.ID)
+		var taken bool
+		if m, taken = p.take(c); !taken && f.Status == 0 {
+			f = c.Unknown
+		}
 	}
 	switch {
 	case f.Hang:
@@ -231,17 +240,30 @@ func (p *Platform) meet(m *Message) (f Fault, limited bool) {
 	return Fault{}, limited
 }
 
-func (p *Platform) take(m Message, id func(n int) string) Message {
+// take notes what a call says. It reports false if that is to change a message that is
+// not there.
+func (p *Platform) take(c Call) (Message, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m.ID = id(len(p.log) + 1)
-	p.log = append(p.log, m)
+	m := c.Message
+	if c.Changes == nil {
+		m.ID = c.ID(len(p.log) + 1)
+		p.log = append(p.log, m)
+	} else {
+		i := slices.IndexFunc(p.log, c.Changes)
+		if i < 0 {
+			return m, false
+		}
+		was := p.log[i]
+		was.Was, was.Text, was.Buttons, was.Part, was.Call = append(slices.Clone(was.Was), was.Text), m.Text, m.Buttons, m.Part, m.Call
+		p.log[i], m = was, was
+	}
 	if p.onTake != nil {
 		p.onTake(m)
 	}
 	close(p.changed)
 	p.changed = make(chan struct{})
-	return m
+	return m, true
 }
 
 func wait(ctx context.Context, d time.Duration) bool {

@@ -43,6 +43,7 @@ type Sender struct {
 var (
 	_ provider.Sender  = (*Sender)(nil)
 	_ provider.Limited = (*Sender)(nil)
+	_ provider.Editor  = (*Sender)(nil)
 )
 
 // What Slack allows of chat.postMessage: one message a second in a channel but for
@@ -86,7 +87,7 @@ func NewSender(cfg SenderConfig) (*Sender, error) {
 	}
 	return &Sender{
 		id:     cfg.ID,
-		url:    strings.TrimRight(cfg.API, "/") + "/chat.postMessage",
+		url:    strings.TrimRight(cfg.API, "/") + "/",
 		header: http.Header{"Authorization": {"Bearer " + cfg.Token}},
 		client: httpcall.New(httpcall.Config{Transport: cfg.Transport, Secret: cfg.Token}),
 	}, nil
@@ -98,9 +99,10 @@ func (s *Sender) ID() string { return s.id }
 // Close closes the idle connections of the sender's own transport.
 func (s *Sender) Close() { s.client.Close() }
 
-// outgoing is a call of chat.postMessage.
+// outgoing is a call of chat.postMessage, or of chat.update.
 type outgoing struct {
 	Channel  string   `json:"channel"`
+	Stamp    string   `json:"ts,omitempty"` // of the message that is changed
 	Thread   string   `json:"thread_ts,omitempty"`
 	Text     string   `json:"text"`
 	Markdown bool     `json:"mrkdwn"` // false: the text is shown as it is
@@ -129,20 +131,52 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(err)
 	}
-	msg := outgoing{Channel: to.channel, Thread: to.thread, Text: escape.Replace(c.Send.Text)}
-	msg.Metadata.Type, msg.Metadata.Payload.Part = "botmesh_part", c.Part
+	msg := outgoing{Channel: to.channel, Thread: to.thread}
 	if len(c.Send.Buttons) > 0 {
 		if msg.Blocks = blocks(c.Send); msg.Blocks == nil {
-			return provider.Sent{}, provider.Permanent(errors.New("slack: the buttons do not fit below a message"))
+			return provider.Sent{}, errButtons
 		}
 	}
+	return s.call(ctx, "chat.postMessage", msg, c)
+}
+
+var errButtons = provider.Permanent(errors.New("slack: the buttons do not fit below a message"))
+
+// Edit implements [provider.Editor]. An administrator may have closed the time in which
+// messages can be changed; then Slack refuses, and the text is a message of its own.
+//
+// What the message says then is in blocks: they alone are shown as they are after
+// chat.update, and each edit replaces those before
+// (https://docs.slack.dev/reference/methods/chat.update).
+func (s *Sender) Edit(ctx context.Context, c provider.Call, messageID string) error {
+	to, err := parseAddress(c.Chat.Chat)
+	if err != nil {
+		return provider.Permanent(err)
+	}
+	if !stampForm.MatchString(messageID) {
+		return provider.Permanent(fmt.Errorf("slack: message %q is not a message's time stamp", messageID))
+	}
+	msg := outgoing{Channel: to.channel, Stamp: messageID, Blocks: sections(c.Send.Text)}
+	if len(c.Send.Buttons) > 0 {
+		if msg.Blocks = blocks(c.Send); msg.Blocks == nil {
+			return errButtons
+		}
+	}
+	_, err = s.call(ctx, "chat.update", msg, c)
+	return err
+}
+
+// call calls a method of the Web API with what c says.
+func (s *Sender) call(ctx context.Context, method string, msg outgoing, c provider.Call) (provider.Sent, error) {
+	msg.Text = escape.Replace(c.Send.Text)
+	msg.Metadata.Type, msg.Metadata.Payload.Part = "botmesh_part", c.Part
 	data, err := json.Marshal(msg)
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(fmt.Errorf("slack: %w", err))
 	}
-	got, err := s.client.Post(ctx, s.url, s.header, data)
+	got, err := s.client.Post(ctx, s.url+method, s.header, data)
 	if err != nil {
-		return provider.Sent{}, fmt.Errorf("slack: calling chat.postMessage: %w", err)
+		return provider.Sent{}, fmt.Errorf("slack: calling %s: %w", method, err)
 	}
 	return outcome(got)
 }

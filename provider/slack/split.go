@@ -14,7 +14,7 @@ const (
 	// MaxText is the longest text of a message, in code points as they are sent:
 	// "&" is five, "<" and ">" are four.
 	MaxText = 4000
-	// maxSection is the longest text with buttons below it.
+	// maxSection is the longest text of a section, and so with buttons below it.
 	maxSection = 3000
 
 	maxRows, maxInRow      = 49, 25
@@ -25,6 +25,7 @@ const (
 var (
 	escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	text   = provider.Splitter{Unit: escaped, Max: MaxText}
+	inside = provider.Splitter{Unit: provider.CodePoints, Max: maxSection}
 )
 
 // escaped counts a rune as it is sent.
@@ -68,6 +69,14 @@ type element struct {
 	Text  words  `json:"text"`
 	ID    string `json:"action_id"`
 	Value string `json:"value"`
+}
+
+// sections are a text as it is, in blocks. A plain text is not escaped.
+func sections(text string) (all []block) {
+	for _, part := range inside.Split(text) {
+		all = append(all, block{Type: sectionBlock, Text: &words{"plain_text", part}})
+	}
+	return all
 }
 
 // blocks are a text with rows of buttons, nil if the buttons do not fit. A plain

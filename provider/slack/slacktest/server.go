@@ -1,4 +1,4 @@
-// Package slacktest is a Slack to test against: the call that sends a message,
+// Package slacktest is a Slack to test against: the calls that send a message and change one,
 // with a log of what it took, the refusals of the real one, and faults on order.
 // Its requests are in requests.go.
 package slacktest
@@ -44,6 +44,7 @@ func New(token string) *Server {
 type outgoing struct {
 	Channel  string `json:"channel"`
 	Thread   string `json:"thread_ts"`
+	Stamp    string `json:"ts"`
 	Text     string `json:"text"`
 	Markdown *bool  `json:"mrkdwn"`
 	Blocks   []struct {
@@ -81,7 +82,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("Authorization") != "Bearer "+s.token:
 		Error("invalid_auth").Answer(w)
 		return
-	case r.Method != http.MethodPost || r.URL.Path != "/chat.postMessage":
+	case r.Method != http.MethodPost || r.URL.Path != "/chat.postMessage" && r.URL.Path != "/chat.update":
 		Error("unknown_method").Answer(w)
 		return
 	}
@@ -95,6 +96,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	call := fakeplatform.Call{Message: o.message(), ID: func(n int) string { return fmt.Sprintf("1796000000.%06d", n) }, Answer: answer}
+	if r.URL.Path == "/chat.update" {
+		call.Unknown = Error("message_not_found")
+		call.Changes = func(m fakeplatform.Message) bool {
+			in, _, _ := strings.Cut(m.Chat, "/")
+			return in == o.Channel && m.ID == o.Stamp
+		}
+	}
 	if code := o.fault(); code != "" {
 		call.Refusal = Error(code)
 	}
@@ -113,13 +121,17 @@ func (o *outgoing) message() fakeplatform.Message {
 	if o.Thread != "" {
 		m.Chat += "/" + o.Thread
 	}
+	var sections []string
 	for _, b := range o.Blocks {
 		if b.Type == "section" && b.Text != nil {
-			m.Text = b.Text.Text
+			sections = append(sections, b.Text.Text)
 		}
 		for _, e := range b.Elements {
 			m.Buttons = append(m.Buttons, fakeplatform.Button{Label: e.Text.Text, Payload: e.Value})
 		}
+	}
+	if sections != nil {
+		m.Text = strings.Join(sections, "\n")
 	}
 	return m
 }
