@@ -31,6 +31,7 @@ type Did struct {
 type intent struct {
 	acts.Act
 	before, after any
+	dry           bool // it is not to be done, whatever the request says
 	do            func(ctx context.Context) error
 }
 
@@ -45,7 +46,7 @@ func (a *API) act(ctx context.Context, rooms *Rooms, r *http.Request, i intent) 
 	if err != nil {
 		return Did{}, fmt.Errorf("admin: %s: %w", i.Verb, err)
 	}
-	if r.FormValue("dry_run") != "" {
+	if i.dry || r.FormValue("dry_run") != "" {
 		return Did{Act: i.Act, DryRun: true}, nil
 	}
 	done, err := rooms.Acts.Write(ctx, i.Act)

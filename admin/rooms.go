@@ -25,7 +25,15 @@ type Rooms struct {
 	Acts    *acts.Log
 	Pauses  *acts.Pauses
 	// Turns shows who holds what, nil if the coordination can not be looked at.
-	Turns coord.Viewer
+	Turns Turns
+}
+
+// Turns is a coordination that can be looked at. Both of package coord implement it.
+type Turns interface {
+	coord.Viewer
+	coord.Breaker
+	// Alive reports whether the heartbeat of an incarnation is there.
+	Alive(ctx context.Context, incarnation string) (bool, error)
 }
 
 // page answers a request with what ask returns.

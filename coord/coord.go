@@ -10,7 +10,7 @@
 // lands, by a compare-and-set of the checkpoint. It makes work fast and fair.
 //
 // The same serves leaders ([Elector]) and fenced locks ([Locker]), and can be
-// looked at ([Viewer]).
+// looked at ([Viewer]) and taken away ([Breaker]).
 //
 // What belongs here: tickets, turns, leases, leadership and locks; the contract
 // ([Coordinator]) and its in-process reference ([MemoryCoordinator]). Package

@@ -28,7 +28,7 @@ type Config struct {
 }
 
 // MemoryCoordinator is the in-process reference of [Coordinator], [Elector],
-// [Locker] and [Viewer]. The coordinators of one [MemoryHub] coordinate like
+// [Locker], [Viewer] and [Breaker]. The coordinators of one [MemoryHub] coordinate like
 // replicas that share Redis.
 //
 // Leases of a live coordinator never run out: it shares its hub's process, and
@@ -55,6 +55,7 @@ var (
 	_ Elector     = (*MemoryCoordinator)(nil)
 	_ Locker      = (*MemoryCoordinator)(nil)
 	_ Viewer      = (*MemoryCoordinator)(nil)
+	_ Breaker     = (*MemoryCoordinator)(nil)
 )
 
 // NewMemory returns a coordinator on a hub; nil is a hub of its own.

@@ -224,13 +224,18 @@ func (h *MemoryHub) bury(c *MemoryCoordinator) {
 		}
 		for _, t := range c.tickets {
 			if k := h.keys[t.at]; k != nil && k.holder == t {
-				k.holder = nil
-				k.deaths++
-				k.before = Previous{Incarnation: c.incarnation, Passed: k.before.Passed}
-				h.next(k)
+				h.expire(k)
 			}
 		}
 	})
+}
+
+// expire ends the lease of a key's holder, and grants the key to the next.
+func (h *MemoryHub) expire(k *memoryKey) {
+	k.before = Previous{Incarnation: k.holder.owner.incarnation, Passed: k.before.Passed}
+	k.holder = nil
+	k.deaths++
+	h.next(k)
 }
 
 func (h *MemoryHub) crashed(c *MemoryCoordinator) bool {

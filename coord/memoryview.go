@@ -19,6 +19,21 @@ func (c *MemoryCoordinator) Inspect(_ context.Context, kind Kind, key string) (V
 	return View{}, fmt.Errorf("coord: %s %s: %w", kind, key, botmesh.ErrNotFound)
 }
 
+// Break implements [Breaker].
+func (c *MemoryCoordinator) Break(_ context.Context, kind Kind, key string, fence uint64) error {
+	h := c.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch k := h.keys[memorySlot{kind, key}]; {
+	case k == nil || k.fence != fence:
+	case k.lock != nil:
+		h.unlock(k, false)
+	case k.holder != nil:
+		h.expire(k)
+	}
+	return nil
+}
+
 // List implements [Viewer]. What it shows is of one moment.
 func (c *MemoryCoordinator) List(_ context.Context, kind Kind) iter.Seq2[View, error] {
 	return func(yield func(View, error) bool) {

@@ -31,6 +31,20 @@ type Viewer interface {
 	List(ctx context.Context, kind Kind) iter.Seq2[View, error]
 }
 
+// Breaker ends what somebody holds, for operators. Both coordinators of this module
+// implement it.
+type Breaker interface {
+	// Break ends the turn, the leadership or the lock of a key as if its lease had run
+	// out, if it is held under that fence, and grants the next in line. After nil it is
+	// not held under that fence any more. Whoever held it finds out with the next renewal,
+	// of a turn within a third of a lease: until then two may be at it, of whom the fence
+	// tells the later one.
+	//
+	// It returns botmesh.ErrRefused or ErrUnknown if Redis does not answer, and may be
+	// repeated.
+	Break(ctx context.Context, kind Kind, key string, fence uint64) error
+}
+
 // View is what is known of a key at one moment.
 type View struct {
 	Kind  Kind

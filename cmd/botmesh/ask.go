@@ -19,7 +19,6 @@ import (
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
-	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
@@ -140,7 +139,7 @@ func openRooms(ctx context.Context, conn *jet.Conn, s config.Config) (*admin.Roo
 	if err != nil {
 		return nil, nil, errors.Join(err, redis.Close())
 	}
-	rooms.Turns, _ = c.(coord.Viewer)
+	rooms.Turns, _ = c.(admin.Turns)
 	return rooms, func() { _ = errors.Join(c.Close(context.WithoutCancel(ctx)), redis.Close()) }, nil // nothing was held
 }
 

@@ -6,6 +6,7 @@
 //	botmesh chats pause|resume      stop a chat, and let it go on
 //	botmesh dlq ls|show|requeue|drop  what was set aside
 //	botmesh outbox ls|retry|hold|release  what is to be sent
+//	botmesh leases ls|break         who holds what, and taking it away
 //	botmesh acts ls                 what operators did
 //	botmesh journal ls|show|replay  what came in, and what the bot would make of it now
 //	botmesh doctor                  what will hurt: servers, streams, clocks, chats that wait
@@ -35,6 +36,7 @@ type commands struct {
 	Chats   chatsCommand   `cmd:"" help:"What is going on with a chat, and what to do about it."`
 	DLQ     dlqCommand     `cmd:"" name:"dlq" help:"What was set aside."`
 	Outbox  outboxCommand  `cmd:"" help:"What is to be sent."`
+	Leases  leasesCommand  `cmd:"" help:"Who holds what: turns at chats, leadership of sessions, locks."`
 	Acts    actsCommand    `cmd:"" help:"What operators did."`
 	Journal journalCommand `cmd:"" help:"What came in."`
 	Doctor  doctorCommand  `cmd:"" help:"What will hurt the bot: servers, streams, clocks, chats that wait."`

@@ -76,10 +76,11 @@ var suite = []struct {
 	{"Deaths", testDeaths},
 	{"List", testList},
 	{"Ended", testEnded},
+	{"Break", testBreak},
 }
 
 // Run runs the suite. Fleet is called once for each test, for a fresh memory. What
-// is asked of a [coord.Elector], [coord.Locker] or [coord.Viewer] is skipped where
+// is asked of a [coord.Elector], [coord.Locker], [coord.Viewer] or [coord.Breaker] is skipped where
 // the coordinator is none.
 func Run(t *testing.T, fleet func(t *testing.T) Fleet) {
 	for _, test := range suite {

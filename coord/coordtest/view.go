@@ -200,3 +200,45 @@ func lists(t testing.TB, c coord.Coordinator, when string, want ...coord.View) {
 		t.Errorf("listed when it was %s (-want +got):\n%s", when, diff)
 	}
 }
+
+// An operator takes away what is held: the next in line has it at once, whoever held it
+// finds out soon, and what is held under another fence is left alone.
+func testBreak(t *testing.T, f Fleet) {
+	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	breaker, ok := c.(coord.Breaker)
+	if !ok {
+		t.Skip("not a Breaker")
+	}
+	breaks := func(kind coord.Kind, fence uint64) {
+		t.Helper()
+		if err := told(t, func() error { return breaker.Break(t.Context(), kind, "k", fence) }); err != nil {
+			t.Errorf("breaking the %s: got %v, want no error", kind, err)
+		}
+	}
+	first, leader, held := take(t, a, coord.Request{Key: "k"}), lead(t, a, "k"), lock(t, a, "k", long)
+	next := queue(t.Context(), t, b, coord.Request{Key: "k"})
+	breaks(coord.KindTurn, first.Fence()-1)
+	if v := inspect(t, c, coord.KindTurn, "k"); v.Holder != a.Incarnation() {
+		t.Errorf("after the break of another fence: got holder %q, want %s", v.Holder, a.Incarnation())
+	}
+	breaks(coord.KindTurn, first.Fence())
+	second := <-next
+	if second.err != nil || second.turn.Fence() <= first.Fence() || second.turn.Previous().Released {
+		t.Fatalf("got %+v, want the turn, under a higher fence than %d, of one that did not release", second, first.Fence())
+	}
+	breaks(coord.KindTurn, first.Fence()) // again: that turn is over
+	if why := lost(t, first); why != botmesh.LossSuperseded {
+		t.Errorf("got %s for who held it, want superseded", why)
+	}
+	if err := second.turn.Context().Err(); err != nil {
+		t.Errorf("got %v of who holds it, want the turn to go on", err)
+	}
+	breaks(coord.KindLead, leader.Fence())
+	breaks(coord.KindLock, held.Fence)
+	lead(t, b, "k")
+	lock(t, b, "k", long)
+	<-leader.Context().Done()
+	if why := reason(t, renew(t, a, "k", held.Token, long)); why != botmesh.LossSuperseded {
+		t.Errorf("got %s for the lock that was broken, want superseded", why)
+	}
+}

@@ -51,6 +51,7 @@ var (
 	_ coord.Elector   = (*Coordinator)(nil)
 	_ coord.Locker    = (*Coordinator)(nil)
 	_ coord.Viewer    = (*Coordinator)(nil)
+	_ coord.Breaker   = (*Coordinator)(nil)
 )
 
 // New returns a coordinator, a new incarnation of the replica. It does not wait

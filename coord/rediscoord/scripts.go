@@ -25,6 +25,9 @@ var releaseLua string
 //go:embed lua/view.lua
 var viewLua string
 
+//go:embed lua/break.lua
+var breakLua string
+
 //go:embed lua/lock.lua
 var lockLua string
 
@@ -34,6 +37,7 @@ var (
 	renewScript   = newScript(lineLua + renewLua)
 	releaseScript = newScript(lineLua + releaseLua)
 	viewScript    = newScript(lineLua + viewLua)
+	breakScript   = newScript(lineLua + breakLua)
 	lockScript    = newScript(lockLua)
 )
 

@@ -21,7 +21,7 @@ var header = regexp.MustCompile(`(?s)^-- (\w+): [^\n]+\n-- KEYS  (.+?)\n-- ARGV 
 func TestScriptHeaders(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("lua/*.lua")
-	if err != nil || len(files) != 6 {
+	if err != nil || len(files) != 7 {
 		t.Fatalf("got scripts %v, %v", files, err)
 	}
 	common, err := os.ReadFile("lua/line.lua")

@@ -29,6 +29,18 @@ func (c *Coordinator) Inspect(ctx context.Context, kind coord.Kind, key string) 
 	return view, nil
 }
 
+// Break implements [coord.Breaker].
+func (c *Coordinator) Break(ctx context.Context, kind coord.Kind, key string, fence uint64) error {
+	r, err := c.wires.do(ctx, c.lineCall(breakScript, c.names.key(kind, key), "", fence))
+	if err == nil {
+		_, err = r.status(1)
+	}
+	if err != nil {
+		return fmt.Errorf("rediscoord: breaking %s %s: %w", kind, key, err)
+	}
+	return nil
+}
+
 // List implements [coord.Viewer].
 func (c *Coordinator) List(ctx context.Context, kind coord.Kind) iter.Seq2[coord.View, error] {
 	return func(yield func(coord.View, error) bool) {
