@@ -33,6 +33,9 @@ type Run struct {
 	Fence uint64
 	// Now is the time of this run. A bot that decides by time uses it.
 	Now time.Time
+	// Open reads files of this chat's messages. It is nil where there is no platform to
+	// read from, as in a replay.
+	Open OpenFile
 }
 
 // Outcome is what a run decided. It is committed whole, by one compare-and-set,

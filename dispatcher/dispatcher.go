@@ -25,6 +25,8 @@ type Config struct {
 	Store       checkpoint.Store  // required
 	Outbox      *outbox.Outbox    // required
 	Runner      Runner            // required
+	// Files reads what the chats' messages refer to. Defaults to nothing.
+	Files botmesh.OpenFile
 	// Pauses knows which chats an operator has paused. Defaults to none.
 	Pauses *acts.Pauses
 

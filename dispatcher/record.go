@@ -254,7 +254,7 @@ func (h *hold) runOf(r botmesh.Record, also []botmesh.Record, tries checkpoint.T
 	timer, _ := fired(h.cp, r)
 	run := botmesh.Run{
 		Record: r, Also: also, Timer: timer, State: h.cp.State, Kept: h.during(r).Kept,
-		Try: tries.N + 1, Fence: h.fence, Now: time.Now(),
+		Try: tries.N + 1, Fence: h.fence, Now: time.Now(), Open: h.d.cfg.Files,
 	}
 	if h.cp.By != h.d.cfg.Coordinator.Incarnation() {
 		run.From = h.cp.By

@@ -104,6 +104,22 @@ func (t *Turn) SendNow(s botmesh.Send) error {
 	return nil
 }
 
+// Open begins to read a file that a message of this chat refers to: this one, or an
+// earlier one that the flow has kept. It reads no more than the worker's bound, 20 MiB
+// unless set otherwise, for at most a minute and never beyond the end of the run. Whoever
+// opens it closes it.
+//
+// The error is [botmesh.ErrFileTooLarge], [botmesh.ErrFileGone] or
+// [botmesh.ErrFileUnsupported] for what another try does not mend, and is to be answered.
+// Any other is returned by the handler, and the run is tried again. What was made of a file
+// is kept with [Do], or else a repeated run reads it again.
+func (t *Turn) Open(m botmesh.Media) (*botmesh.File, error) {
+	if t.run.Open == nil {
+		return nil, botmesh.ErrFileUnsupported
+	}
+	return t.run.Open(t.ctx, t.Chat(), m)
+}
+
 // Path are the steps that the turn has entered so far, in order, each with its flow:
 // "order/item".
 func (t *Turn) Path() []string { return slices.Clone(t.path) }

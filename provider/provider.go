@@ -109,6 +109,17 @@ type Editor interface {
 	Edit(ctx context.Context, c Call, messageID string) error
 }
 
+// Opener is implemented by a Sender whose platform keeps the files that users send.
+type Opener interface {
+	// Open begins to read a file of one of the chat's messages; it lasts as long as ctx.
+	// It finds the address anew, as those expire, and sends its secrets to no other host
+	// than the platform's own. It needs to bound nothing: see [Files].
+	//
+	// The error is botmesh.ErrFileTooLarge, ErrFileGone or ErrFileUnsupported where
+	// another try is in vain; it holds no secret.
+	Open(ctx context.Context, chat botmesh.ChatKey, m botmesh.Media) (*botmesh.File, error)
+}
+
 type callError struct {
 	err       error
 	permanent bool

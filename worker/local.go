@@ -41,6 +41,9 @@ type LocalConfig struct {
 	// Retention is how long messages are kept in memory, against repetitions. What a
 	// platform does not take for a quarter of that is dropped. Defaults to a day.
 	Retention time.Duration
+	// MaxFile bounds a file that a user sent, in bytes. Defaults to
+	// [provider.DefaultMaxFile].
+	MaxFile int64
 	// Settle, Drain and Tries are those of [dispatcher.Config].
 	Settle, Drain time.Duration
 	Tries         int
@@ -72,6 +75,8 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	runner, err := New(Config{Bot: cfg.Bot, Logger: cfg.Logger})
+	files, wrong := provider.NewFiles(provider.FilesConfig{Senders: cfg.Senders, MaxFile: cfg.MaxFile})
+	err = errors.Join(err, wrong)
 	if cfg.Retention < time.Minute {
 		err = errors.Join(err, fmt.Errorf("worker: LocalConfig.Retention is %v, want at least a minute", cfg.Retention))
 	}
@@ -82,14 +87,14 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 		return nil, err
 	}
 	l := &Local{server: jet.NewMemory(), handler: http.NotFoundHandler()}
-	if err := l.open(cfg, runner); err != nil {
+	if err := l.open(cfg, runner, files); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
 	return l, nil
 }
 
 // open makes the rooms of a fleet's worker and ingress, on memory.
-func (l *Local) open(cfg LocalConfig, runner *Worker) (err error) {
+func (l *Local) open(cfg LocalConfig, runner *Worker, files botmesh.OpenFile) (err error) {
 	ctx := context.Background() // nothing of it leaves the process
 	epoch := map[string]string{"botmesh.epoch": strings.ToLower(rand.Text())}
 	stream := func(name string, c jet.MemoryConfig) jet.Stream {
@@ -137,6 +142,7 @@ func (l *Local) open(cfg LocalConfig, runner *Worker) (err error) {
 		Store:       natsstore.New(stream(natsstore.Stream(localBot, 1).Name, jet.MemoryConfig{MaxPerSubject: 1}), localBot),
 		Outbox:      out,
 		Runner:      runner,
+		Files:       files,
 		Settle:      cfg.Settle,
 		Drain:       cfg.Drain,
 		Tries:       cfg.Tries,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -327,4 +328,50 @@ func TestLocalRefusesWhatIsWrong(t *testing.T) {
 	if err := l.Receive(t.Context(), botmesh.Record{}); err == nil || errors.Is(err, botmesh.ErrRefused) {
 		t.Errorf("a record without a chat: got %v, want that it is invalid", err)
 	}
+}
+
+// album is a phone that keeps the files of its users.
+type album struct{ phone }
+
+func (*album) Open(_ context.Context, chat botmesh.ChatKey, m botmesh.Media) (*botmesh.File, error) {
+	return &botmesh.File{ReadCloser: io.NopCloser(strings.NewReader(chat.Chat + m.Ref)), Size: -1}, nil
+}
+
+// A bot without servers reads files too, within its bound.
+func TestLocalReadsFiles(t *testing.T) {
+	t.Parallel()
+	b := bot.New().Fallback(func(c *bot.Context) error {
+		f, err := c.Open(botmesh.Media{Ref: c.Text()})
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		text, err := io.ReadAll(f)
+		if errors.Is(err, botmesh.ErrFileTooLarge) {
+			text, err = []byte("too large"), nil
+		}
+		c.Say(string(text))
+		return err
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := &album{}
+		l, err := worker.NewLocal(worker.LocalConfig{Bot: b, Senders: []provider.Sender{p}, MaxFile: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- l.Run(ctx) }()
+		if err := l.Receive(ctx, called("1", "1", "ab"), called("1", "2", "abc")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // of the bubble
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff([]botmesh.Send{{Text: "1ab"}, {Text: "too large"}}, p.take("1")); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+	})
 }

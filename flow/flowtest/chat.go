@@ -35,6 +35,7 @@ type chat struct {
 	user    map[string]json.RawMessage // what is kept of the one user there is
 	told    []botmesh.Command          // to other chats, not looked at yet
 	buttons []botmesh.Button           // of the last message that had some
+	files   map[string]string          // that the user sent, by their reference
 }
 
 // journal makes r the chat's next record.
@@ -64,6 +65,7 @@ func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (b
 	}
 	run := botmesh.Run{
 		Record: r, State: slices.Clone(c.state), Kept: m.kept, Try: try, Fence: c.fence, Now: r.Stored, Timer: c.fired,
+		Open: c.open,
 	}
 	if c.by != c.replica {
 		run.From = incarnation(c.by)

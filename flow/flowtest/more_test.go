@@ -2,8 +2,10 @@ package flowtest_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/flow/ask"
@@ -190,4 +193,45 @@ func TestFiles(t *testing.T) { // alone: it sets the flag that writes files
 		t.Fatalf("written: got %q, %v, want %q", got, err, right)
 	}
 	flowtest.Files(t, filepath.Join(dir, "*.chat"), func() flowtest.Bot { return petBot() })
+}
+
+// fileBot reads the files of a message in a step of its own.
+func fileBot() *bot.Bot {
+	f := flow.New[struct{}]("scan", flow.Trigger("/scan"))
+	flow.Ask(f, "page", ask.Media(), "The page?", func(c *flow.C[struct{}], files []botmesh.Media) flow.Next {
+		text, err := flow.Do(c, "read", func(context.Context, string) (string, error) {
+			r, err := c.Open(files[0])
+			if errors.Is(err, botmesh.ErrFileGone) {
+				return "gone", nil
+			}
+			if err != nil {
+				return "", err
+			}
+			defer r.Close()
+			all, err := io.ReadAll(r)
+			return fmt.Sprintf("%s, %s, %d: %s", r.Name, r.Type, r.Size, all), err
+		})
+		if err != nil {
+			return c.Fail(err)
+		}
+		c.Say(text)
+		return c.End()
+	})
+	return bot.New().Flow(f)
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	p := flowtest.Play(t, fileBot()).Repeated()
+	p.User("/scan").Bot("The page?").File(botmesh.Media{Kind: "image", Name: "a.png", Type: "image/png"}, "words").Bot("a.png, image/png, 5: words").Idle()
+	p.User("/scan").Bot("The page?").Record(botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Media: []botmesh.Media{{Kind: "image", Ref: "?"}}}}).Bot("gone").Idle()
+}
+
+// What runs nowhere has no files, and says so.
+func TestOpenWithoutAPlatform(t *testing.T) {
+	t.Parallel()
+	turn := flow.NewTurn(t.Context(), botmesh.Run{}, nil)
+	if _, err := turn.Open(botmesh.Media{Ref: "1"}); !errors.Is(err, botmesh.ErrFileUnsupported) {
+		t.Errorf("got %v, want %v", err, botmesh.ErrFileUnsupported)
+	}
 }

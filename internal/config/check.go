@@ -30,6 +30,7 @@ func (c Config) check() error {
 	p.when(c.Replicas < 0 || c.Replicas > 5, "replicas", "must be 0 to 5")
 	p.when(c.Tries < 1, "tries", "must be at least 1")
 	p.when(c.Concurrency < 1, "concurrency", "must be at least 1")
+	p.when(c.MaxFileBytes < 1, "max_file_bytes", "must be at least 1")
 	p.atLeast("lease", c.Lease, 500*time.Millisecond)
 	p.atLeast("turn_wait", c.TurnWait, time.Second)
 	p.atLeast("settle", c.Settle, time.Second)

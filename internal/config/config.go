@@ -23,6 +23,7 @@ type Config struct {
 	DuplicateWindow time.Duration `key:"duplicate_window" default:"2m" help:"how long the journal itself recognises a repeated webhook; recent ones of a chat are recognised for longer"`
 	Tries           int           `key:"tries" default:"5" help:"how often a failing message is tried before it is set aside"`
 	Concurrency     int           `key:"concurrency" default:"256" help:"chats that a worker runs at once"`
+	MaxFileBytes    int           `key:"max_file_bytes" default:"20971520" help:"largest file of a user that a bot may read, in bytes"`
 	Drain           time.Duration `key:"drain" default:"15s" help:"how long a stopping program may finish what it began"`
 
 	ProviderSession string        `key:"provider_session" default:"auto" oneof:"auto leader shared" help:"who runs what fetches messages: auto, the elected leader if only one may; leader, always the leader; shared, every ingress"`
@@ -115,6 +116,7 @@ type StandardWebhooks struct {
 	Secret      Secret `key:"secret" help:"what the backend signs with, whsec_… or whpk_…, several parted by spaces; the ingress needs it to take messages"`
 	SendSecret  Secret `key:"send_secret" help:"what messages to the backend are signed with, whsec_…; workers need it, and the address, to send"`
 	APIURL      URL    `key:"api_url" help:"the backend's address, to which messages are posted"`
+	Files       string `key:"files" default:"public" oneof:"public private" help:"where files that the backend refers to may be: public, at https addresses of the internet; private, at any address, also of this network"`
 	AccountRate Rate   `key:"account_rate" help:"calls that the backend allows: 30/s, 20/m, 30/s+5 for five at once; no limit if not set"`
 	ChatRate    Rate   `key:"chat_rate" help:"calls that the backend allows to one conversation, in the same form"`
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
+	"github.com/botmesh-go/botmesh/provider"
 )
 
 // opened are the rooms that a dispatcher runs on, and it.
@@ -66,12 +67,17 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*open
 	if err != nil {
 		return nil, err
 	}
+	files, err := provider.NewFiles(provider.FilesConfig{Senders: w.senders.all, MaxFile: int64(s.MaxFileBytes)})
+	if err != nil {
+		return nil, err
+	}
 	o.dispatcher, err = dispatcher.New(dispatcher.Config{
 		Journal:     o.journal,
 		Coordinator: coordinator,
 		Store:       o.store,
 		Outbox:      o.outbox,
 		Runner:      &undelivered{w.cfg.Runner, o.journal, o.outbox, s.Lease, w.cfg.Log},
+		Files:       files,
 		Pauses:      o.pauses,
 		Lease:       s.Lease,
 		Settle:      s.Settle,

@@ -59,7 +59,9 @@ func newSenders(s config.Config) (senders, error) {
 		add(p, l.InDoubt, err)
 	}
 	if b := s.StandardWebhooks; b.SendSecret.IsSet() {
-		p, err := standardwebhooks.NewSender(standardwebhooks.SenderConfig{Secret: b.SendSecret.Reveal(), API: b.APIURL.Reveal()})
+		p, err := standardwebhooks.NewSender(standardwebhooks.SenderConfig{
+			Secret: b.SendSecret.Reveal(), API: b.APIURL.Reveal(), PrivateFiles: b.Files == "private",
+		})
 		add(p, "", err) // a repeated call is known: nothing is in doubt
 	}
 	if s.Webchat.Secret.IsSet() {

@@ -142,6 +142,11 @@ func (c *Client) Post(ctx context.Context, address string, header http.Header, b
 		return Answer{}, provider.Retry(err, 0) // no connection, or none in time
 	}
 	defer resp.Body.Close()
+	return c.read(resp)
+}
+
+// read reads an answer up to the bound.
+func (c *Client) read(resp *http.Response) (Answer, error) {
 	data, err := io.ReadAll(io.LimitReader(resp.Body, c.most+1))
 	if err != nil {
 		return Answer{}, c.clean(err)

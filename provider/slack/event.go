@@ -97,7 +97,7 @@ func (e *envelope) said(team string, m *message, rec botmesh.Record) botmesh.Rec
 	rec.Message = botmesh.Message{Text: e.words(m.Text), MessageID: m.Stamp}
 	for _, f := range m.Files {
 		if f.ID != "" {
-			rec.Message.Media = append(rec.Message.Media, botmesh.Media{Kind: kind(f.Type), Ref: f.ID, Type: f.Type, Size: f.Size})
+			rec.Message.Media = append(rec.Message.Media, botmesh.Media{Kind: kind(f.Type), Ref: f.ID, Name: f.Name, Type: f.Type, Size: f.Size})
 		}
 	}
 	if m.Bot == "" && rec.User != "" {

@@ -42,6 +42,7 @@ type Sender struct {
 
 var (
 	_ provider.Sender  = (*Sender)(nil)
+	_ provider.Opener  = (*Sender)(nil)
 	_ provider.Limited = (*Sender)(nil)
 	_ provider.Editor  = (*Sender)(nil)
 )

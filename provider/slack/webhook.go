@@ -46,6 +46,7 @@ type message struct {
 	Thread   string `json:"thread_ts"`
 	Files    []struct {
 		ID   string `json:"id"`
+		Name string `json:"name"`
 		Type string `json:"mimetype"`
 		Size int64  `json:"size"`
 	} `json:"files"`

@@ -14,7 +14,7 @@
 // data.text) and message.status (data.of, data.status: what became of a message of
 // the bot's). All else is kept as an event. data may also have "participant", for
 // a conversation of several users of which each has one of his own with the bot,
-// "user_name", "locale", "reply_to" and "media" (kind, ref, type, size).
+// "user_name", "locale", "reply_to" and "media" (kind, ref, name, type, size).
 //
 // Out, the bot's messages are posted to the backend in the same way:
 //

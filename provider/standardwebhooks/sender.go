@@ -32,6 +32,10 @@ type SenderConfig struct {
 	// MaxText is the longest text that the backend takes, in bytes; a longer one is
 	// sent in parts. Defaults to [DefaultMaxText].
 	MaxText int
+	// PrivateFiles lets files be read from any http or https address, also of one's own
+	// network. Else they are read from public ones alone, by https: whoever chooses a
+	// reference could have the bot look at what only its network may.
+	PrivateFiles bool
 	// Transport makes the calls; see [httpcall.Config].
 	Transport http.RoundTripper
 	// Now is the time. Defaults to time.Now.
@@ -45,10 +49,12 @@ type Sender struct {
 	text    provider.Splitter
 	now     func() time.Time
 	client  *httpcall.Client
+	files   *httpcall.Public
 }
 
 var (
 	_ provider.Sender     = (*Sender)(nil)
+	_ provider.Opener     = (*Sender)(nil)
 	_ provider.Idempotent = (*Sender)(nil)
 )
 
@@ -85,14 +91,18 @@ func NewSender(cfg SenderConfig) (*Sender, error) {
 		id: cfg.ID, api: cfg.API, secrets: k.secrets, now: cfg.Now,
 		text:   provider.Splitter{Unit: provider.Bytes, Max: cfg.MaxText},
 		client: httpcall.New(httpcall.Config{Transport: cfg.Transport}),
+		files:  httpcall.NewPublic(cfg.PrivateFiles),
 	}, nil
 }
 
 // ID is the provider's instance id.
 func (s *Sender) ID() string { return s.id }
 
-// Close closes the idle connections of the sender's own transport.
-func (s *Sender) Close() { s.client.Close() }
+// Close closes the idle connections of the sender's own transports.
+func (s *Sender) Close() {
+	s.client.Close()
+	s.files.Close()
+}
 
 // IdempotentCalls reports that a backend knows a repeated message by its id.
 func (s *Sender) IdempotentCalls() bool { return true }

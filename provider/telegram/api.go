@@ -21,6 +21,7 @@ var tokenForm = regexp.MustCompile(`^[A-Za-z0-9:_-]{1,256}$`)
 // api calls the Bot API.
 type api struct {
 	base   string // of all methods, token included
+	files  string // of all files, token included
 	client *httpcall.Client
 }
 
@@ -41,7 +42,8 @@ func newAPI(id, token, address string, cfg httpcall.Config) (api, error) {
 		errs = append(errs, fmt.Errorf("telegram: %w", err))
 	}
 	cfg.Secret = token
-	return api{strings.TrimRight(address, "/") + "/bot" + token + "/", httpcall.New(cfg)}, errors.Join(errs...)
+	address = strings.TrimRight(address, "/")
+	return api{address + "/bot" + token + "/", address + "/file/bot" + token + "/", httpcall.New(cfg)}, errors.Join(errs...)
 }
 
 // call makes one call. Its error says, as that of [provider.Sender], whether it was

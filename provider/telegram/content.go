@@ -95,7 +95,7 @@ func (m *message) media() []botmesh.Media {
 		{"sticker", m.Sticker},
 	} {
 		if f.file != nil && f.ID != "" {
-			return []botmesh.Media{{Kind: f.kind, Ref: f.ID, Type: f.Type, Size: f.Size}}
+			return []botmesh.Media{{Kind: f.kind, Ref: f.ID, Name: f.Name, Type: f.Type, Size: f.Size}}
 		}
 	}
 	return nil

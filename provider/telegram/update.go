@@ -77,6 +77,7 @@ type message struct {
 
 type file struct {
 	ID   string `json:"file_id"`
+	Name string `json:"file_name"`
 	Size int64  `json:"file_size"`
 	Type string `json:"mime_type"`
 }

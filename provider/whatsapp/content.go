@@ -46,7 +46,7 @@ func (m *message) media(kind string, f *media) (botmesh.RecordType, botmesh.Mess
 	}
 	return botmesh.TypeMessage, botmesh.Message{
 		Text:  f.Caption,
-		Media: []botmesh.Media{{Kind: kind, Ref: f.ID, Type: f.Type, Size: f.Size}},
+		Media: []botmesh.Media{{Kind: kind, Ref: f.ID, Name: f.Name, Type: f.Type, Size: f.Size}},
 	}
 }
 

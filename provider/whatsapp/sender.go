@@ -54,6 +54,7 @@ type Sender struct {
 
 var (
 	_ provider.Sender  = (*Sender)(nil)
+	_ provider.Opener  = (*Sender)(nil)
 	_ provider.Limited = (*Sender)(nil)
 )
 

@@ -87,6 +87,7 @@ type message struct {
 
 type media struct {
 	ID      string `json:"id"`
+	Name    string `json:"filename"`
 	Type    string `json:"mime_type"`
 	Caption string `json:"caption"`
 	Size    int64  `json:"file_size"`

@@ -34,11 +34,12 @@ func RateLimit(after time.Duration) fakeplatform.Fault {
 type Server struct {
 	*fakeplatform.Platform
 	token string
+	files files
 }
 
 // New makes a server for who knows the token.
 func New(token string) *Server {
-	return &Server{fakeplatform.New(RateLimit(time.Second)), token}
+	return &Server{Platform: fakeplatform.New(RateLimit(time.Second)), token: token}
 }
 
 type outgoing struct {
@@ -81,6 +82,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Header.Get("Authorization") != "Bearer "+s.token:
 		Error("invalid_auth").Answer(w)
+		return
+	case r.Method == http.MethodGet && r.URL.Path == "/files.info":
+		s.filesInfo(w, r)
+		return
+	case r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, filesPath):
+		s.serveFile(w, r)
 		return
 	case r.Method != http.MethodPost || r.URL.Path != "/chat.postMessage" && r.URL.Path != "/chat.update":
 		Error("unknown_method").Answer(w)

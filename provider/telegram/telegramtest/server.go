@@ -71,6 +71,7 @@ type Server struct {
 	onTake  func(Message)
 	changed chan struct{} // closed and replaced when a message is taken
 	polling polling
+	files   map[string][]byte // by their ids
 }
 
 // New makes a server for the bot with that token.
@@ -81,6 +82,7 @@ func New(token string) *Server {
 		faults:  map[string][]Fault{},
 		changed: make(chan struct{}),
 		polling: polling{grown: make(chan struct{})},
+		files:   map[string][]byte{},
 	}
 }
 
@@ -165,6 +167,10 @@ func (s *Server) Wait(ctx context.Context, chat string, n int) ([]Message, error
 
 // ServeHTTP is the Bot API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if path, ok := strings.CutPrefix(r.URL.Path, "/file"+s.prefix); ok {
+		s.serveFile(w, path)
+		return
+	}
 	method, ok := strings.CutPrefix(r.URL.Path, s.prefix)
 	if !ok {
 		if strings.HasPrefix(r.URL.Path, "/bot") {
@@ -185,6 +191,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.sendMessage(w, r, body, s.edit)
 	case "answerCallbackQuery":
 		s.answerCallbackQuery(w, body)
+	case "getFile":
+		s.getFile(w, body)
 	case "getUpdates":
 		s.getUpdates(w, r, body)
 	case "setWebhook":

@@ -43,6 +43,8 @@ func Error(status, code int, message string) fakeplatform.Fault {
 type Server struct {
 	*fakeplatform.Platform
 	token, number string
+	files         files
+	get           *http.ServeMux
 }
 
 // New makes a server for the number of that id, for who knows the access token. It
@@ -51,6 +53,9 @@ type Server struct {
 func New(token, number string) *Server {
 	s := &Server{Platform: fakeplatform.New(PairRate), token: token, number: number}
 	s.Limit(6*time.Second, 45)
+	s.get = http.NewServeMux()
+	s.get.HandleFunc("/"+Version+"/{id}", s.locate)
+	s.get.HandleFunc("/attachments/{place}", s.attachment)
 	return s
 }
 
@@ -95,6 +100,10 @@ type option struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "Bearer "+s.token {
 		Error(http.StatusUnauthorized, 190, "Error validating access token").Answer(w)
+		return
+	}
+	if r.Method == http.MethodGet {
+		s.get.ServeHTTP(w, r)
 		return
 	}
 	if r.Method != http.MethodPost || r.URL.Path != "/"+Version+"/"+s.number+"/messages" {

@@ -1,0 +1,40 @@
+package flowtest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// File has the user send a file of a kind ("image", "document", …), without a word. Its
+// name, type and size are m's; what the bot reads of it with [flow.Turn.Open] is content.
+// A file that a record of [Player.Record] refers to is gone.
+func (p *Player) File(m botmesh.Media, content string) *Player {
+	p.t.Helper()
+	if m.Ref == "" {
+		m.Ref = fmt.Sprintf("file-%d", len(p.chat.files)+1)
+	}
+	if m.Size == 0 {
+		m.Size = int64(len(content))
+	}
+	if p.chat.files == nil {
+		p.chat.files = map[string]string{}
+	}
+	p.chat.files[m.Ref] = content
+	return p.Record(botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Media: []botmesh.Media{m}}})
+}
+
+// open reads a file that the user sent.
+func (c *chat) open(ctx context.Context, _ botmesh.ChatKey, m botmesh.Media) (*botmesh.File, error) {
+	content, ok := c.files[m.Ref]
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case !ok:
+		return nil, fmt.Errorf("%w: no file %q was sent", botmesh.ErrFileGone, m.Ref)
+	}
+	return &botmesh.File{ReadCloser: io.NopCloser(strings.NewReader(content)), Name: m.Name, Type: m.Type, Size: int64(len(content))}, nil
+}
