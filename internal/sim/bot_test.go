@@ -91,7 +91,7 @@ func (b *chatbot) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (bot
 		if o.Eager == 0 {
 			break
 		}
-		if err := m.SendNow(ctx, botmesh.Send{Text: fmt.Sprint(run, " e", i)}); err != nil {
+		if err := m.SendNow(ctx, botmesh.Send{Text: fmt.Sprint(run, " e", i), Grows: i == 0}); err != nil {
 			return botmesh.Outcome{}, err
 		}
 	}
@@ -135,6 +135,9 @@ func outcome(r botmesh.Run, o order, n int, run, kept string) (botmesh.Outcome, 
 		if len(sends) == 0 {
 			sends = []botmesh.Send{{Text: run + " bye"}}
 		}
+	}
+	if o.Eager > 0 && len(sends) > 0 {
+		sends[0].Replaces = 1 // if an earlier run sent it, or this one
 	}
 	is := botmesh.Outcome{State: state, Sends: sends}
 	if o.Arm > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/outbox"
 	"github.com/botmesh-go/botmesh/provider"
 )
 
@@ -127,6 +128,11 @@ func (j *judge) receipt(c *chat, e entry) {
 	p.receipt, p.inDoubt = string(r.Result), r.InDoubt
 }
 
+func (c *chat) provider() string {
+	id, _, _ := strings.Cut(c.key, ".")
+	return id
+}
+
 // calls looks at a call of the platform that begins.
 func (j *judge) calls(by *process, call provider.Call) *made {
 	j.mu.Lock()
@@ -148,8 +154,22 @@ func (j *judge) calls(by *process, call provider.Call) *made {
 	return m
 }
 
+// edits looks at an edit that begins: it is of a message that its record sent at once.
+func (j *judge) edits(m *made, id string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if m.part == nil {
+		return
+	}
+	letter := m.part.id[:strings.LastIndex(m.part.id, "/")]
+	grown := letter + "/e0.0"
+	if p := m.chat.part(grown); id != message(grown) || p == nil || len(p.made) == 0 {
+		j.fail("C7", m.chat.key, "%s is to change message %s", m.part.id, id)
+	}
+}
+
 // takes looks at a call that the platform takes.
-func (j *judge) takes(m *made) {
+func (j *judge) takes(m *made, edit bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	c, p := m.chat, m.part
@@ -157,8 +177,11 @@ func (j *judge) takes(m *made) {
 		return
 	}
 	first := len(p.made) == 0
-	if c.key[:len(knows)] == knows && !first {
-		return // the platform recognises it
+	if edit {
+		j.s.stats["edit"]++
+	}
+	if (edit || c.provider() == knows) && !first {
+		return // it is the same twice
 	}
 	p.made = append(p.made, m)
 	j.s.note("the platform takes %s: %s", p.id, p.text)
@@ -169,7 +192,7 @@ func (j *judge) takes(m *made) {
 		}
 	}
 	switch {
-	case !first && c.key[:len(holds)] == holds:
+	case !first && j.s.inDoubt()[c.provider()] == outbox.Hold:
 		j.fail("O7", c.key, "part %s was to be held and came %d times", p.id, len(p.made))
 	case unexcused > 1:
 		j.fail("I4", c.key, "part %s came %d times, %d of them without a doubt", p.id, len(p.made), unexcused)

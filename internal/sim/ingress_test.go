@@ -14,7 +14,7 @@ import (
 
 // chatKey is the i-th chat.
 func chatKey(i int) botmesh.ChatKey {
-	return botmesh.ChatKey{Provider: []string{resends, holds, knows, resends}[i], Chat: fmt.Sprint("c", i)}
+	return botmesh.ChatKey{Provider: []string{resends, holds, knows, edits}[i], Chat: fmt.Sprint("c", i)}
 }
 
 // post lets the users of all chats write.

@@ -152,8 +152,8 @@ func (p *process) wire() (*dispatcher.Dispatcher, error) {
 	w := p.s.weather
 	o, err := outbox.Open(p.ctx, outbox.Config{
 		Stream: line{p, out}, Bot: bot, Incarnation: p.name,
-		Senders: []provider.Sender{platform{p, resends}, platform{p, holds}, knowing{platform{p, knows}}},
-		InDoubt: map[string]outbox.Policy{holds: outbox.Hold},
+		Senders: []provider.Sender{platform{p, resends}, platform{p, holds}, knowing{platform{p, knows}}, changing{platform{p, edits}}},
+		InDoubt: p.s.inDoubt(),
 		Dead: func(ctx context.Context, d outbox.DeadSend) error {
 			return j.SetAsidePart(ctx, journal.DeadPart{Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error})
 		},

@@ -111,7 +111,7 @@ func TestSimulation(t *testing.T) {
 func wantAll(t *testing.T, sum map[string]int) {
 	for _, what := range []string{
 		"read refuse", "write refuse", "write drop", "write lose", "write late", "swap refuse", "swap drop", "swap lose", "swap late", "swap lie",
-		"call drop", "call lose", "call later", "call never", "turn drop", "lag", "mark lost", "redelivery",
+		"call drop", "call lose", "call later", "call never", "edit", "turn drop", "lag", "mark lost", "redelivery",
 		"kill", "freeze", "drain", "forget", "amnesia", "liar", "release lost", "remove", "new journal", "new outbox",
 		"conflict CP", "conflict OUTBOX", "take-over", "unknown, settled as done", "unknown, settled as lost", "claim from another", "doubled in doubt",
 		"receipt delivered", "receipt permanent", "receipt held", "died of a record", "suspect alone", "convicted", "applied", "told", "told by another chat",

@@ -258,6 +258,8 @@ var delivery = []bug{
 		elsewhere: "./outbox TestRefusedPartIsSettledFirst", unseen: "it takes a death at one moment, and a platform that changes its mind"},
 	{rule: "D4", why: "a receipt that could not be written is forgotten", file: "outbox/deliver.go",
 		old: "d.c.owe(e) // the tenure is cut off", new: "_ = e // the tenure is cut off"},
+	{rule: "C7", why: "a message that can not be edited is said anew twice", file: "outbox/grow.go",
+		old: "if p.Doubt > 0 && o.holds(call.Chat.Provider) {", new: "if false {"},
 	{rule: "D5", why: "who is put off claims and calls at once", file: "outbox/tenure.go",
 		old: "return !s.NotBefore.IsZero(), nil", new: "return false, nil"},
 	{rule: "D5", why: "what is put off waits for the end of a run that waits for it", file: "outbox/tenure.go",
