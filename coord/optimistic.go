@@ -83,6 +83,16 @@ func NewOptimistic(cfg OptimisticConfig) (*Optimistic, error) {
 	return &Optimistic{inner: cfg.Coordinator, alone: alone, log: cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))}, nil
 }
 
+// As returns a coordinator as what else it is, a [Viewer] say; an [Optimistic] is what
+// the one is that it goes on without. ok is false if it is no such thing.
+func As[T any](c Coordinator) (as T, ok bool) {
+	if o, is := c.(*Optimistic); is {
+		c = o.inner
+	}
+	as, ok = c.(T)
+	return as, ok
+}
+
 // Replica implements [Coordinator].
 func (o *Optimistic) Replica() string { return o.inner.Replica() }
 

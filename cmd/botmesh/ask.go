@@ -19,6 +19,7 @@ import (
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
+	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
@@ -139,7 +140,7 @@ func openRooms(ctx context.Context, conn *jet.Conn, s config.Config) (*admin.Roo
 	if err != nil {
 		return nil, nil, errors.Join(err, redis.Close())
 	}
-	rooms.Turns, _ = c.(admin.Turns)
+	rooms.Turns, _ = coord.As[admin.Turns](c)
 	return rooms, func() { _ = errors.Join(c.Close(context.WithoutCancel(ctx)), redis.Close()) }, nil // nothing was held
 }
 

@@ -84,7 +84,7 @@ func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Con
 		JetStream: conn.JetStream(), Streams: engine.Streams(s), Inbox: journal.InboxStream(s.Bot), Prefix: s.Prefix, Self: coordinator.Incarnation(), Lease: s.Lease,
 	}
 	cfg.Redis, _ = engine.RedisOf(redis)
-	cfg.Leaders, _ = coordinator.(coord.Viewer)
+	cfg.Leaders, _ = coord.As[coord.Viewer](coordinator)
 	if s.Telegram.Polls() && s.ProviderSession != "shared" {
 		cfg.Sessions = append(cfg.Sessions, "provider:telegram")
 	}

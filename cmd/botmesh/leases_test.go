@@ -17,7 +17,7 @@ import (
 func TestALeaseIsSeenAndBroken(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t)
-	env := []string{"BOTMESH_NATS_URL=" + natstest.Start(t), "BOTMESH_REDIS_URL=" + redis.URL()}
+	env := []string{"BOTMESH_NATS_URL=" + natstest.Start(t), "BOTMESH_REDIS_URL=" + redis.URL(), "BOTMESH_REDIS_DOWN=optimistic"}
 	if code, _, stderr := finished(t, env, "streams", "apply"); code != 0 {
 		t.Fatalf("got %d: %s", code, stderr)
 	}

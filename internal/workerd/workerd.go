@@ -157,7 +157,7 @@ func (w *Worker) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	turns, _ := seen.(admin.Turns)
+	turns, _ := coord.As[admin.Turns](seen)
 	w.set(o.dispatcher, reach, &admin.Rooms{
 		Journal: o.journal, Store: o.store, Outbox: o.outbox, Acts: o.acts, Pauses: o.pauses, Turns: turns,
 	})
