@@ -64,6 +64,8 @@ func Stream(bot string, replicas int) jetstream.StreamConfig {
 // Act is one thing that an operator did, or was about to do: it is logged before.
 type Act struct {
 	ID string `json:"id"`
+	// Seq is its place in the log, once it was read from there.
+	Seq uint64 `json:"-"`
 	// At is the server's time of it.
 	At time.Time `json:"at,omitzero"`
 	// By is who did it, as they said themselves.
@@ -151,7 +153,7 @@ func (l *Log) List(ctx context.Context, chat *botmesh.ChatKey, w jet.Window) ([]
 		if err := json.Unmarshal(m.Data, &a); err != nil {
 			return nil, fmt.Errorf("acts: act %d: %w", m.Seq, err)
 		}
-		a.At = m.Time
+		a.Seq, a.At = m.Seq, m.Time
 		all = append(all, a)
 	}
 	return all, nil

@@ -44,7 +44,7 @@ func (a *API) listOutbox(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		if err != nil {
 			return nil, wrongError{err}
 		}
-		held, err := rooms.held(ctx, &chat, 0)
+		held, err := rooms.held(ctx, chat, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -52,11 +52,11 @@ func (a *API) listOutbox(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		u.Held = held[chat]
 		return []Unsent{u}, err
 	}
-	letters, err := rooms.Outbox.All(ctx, jet.Window{Limit: outboxLetters, Newest: true})
+	letters, err := rooms.Outbox.History(ctx, botmesh.ChatKey{}, jet.Window{Limit: outboxLetters, Newest: true})
 	if err != nil || len(letters) == 0 {
 		return []Unsent{}, err
 	}
-	held, err := rooms.held(ctx, nil, letters[0].Seq)
+	held, err := rooms.held(ctx, botmesh.ChatKey{}, letters[0].Seq)
 	if err != nil {
 		return nil, err
 	}

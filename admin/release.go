@@ -19,9 +19,9 @@ import (
 // verbRelease is the act of releasing a part, or what an operator held back.
 const verbRelease = "outbox release"
 
-// held finds the held parts that were not released, by chat: of one chat, or with a nil
+// held finds the held parts that were not released, by chat: of one chat, or with a zero
 // chat of all, of which the outbox tells at or after a sequence.
-func (rooms *Rooms) held(ctx context.Context, chat *botmesh.ChatKey, from uint64) (map[botmesh.ChatKey][]Held, error) {
+func (rooms *Rooms) held(ctx context.Context, chat botmesh.ChatKey, from uint64) (map[botmesh.ChatKey][]Held, error) {
 	all, err := rooms.parked(ctx, chat, from)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (rooms *Rooms) held(ctx context.Context, chat *botmesh.ChatKey, from uint64
 }
 
 // parked finds the parts that were held, released since or not, as held does.
-func (rooms *Rooms) parked(ctx context.Context, chat *botmesh.ChatKey, from uint64) (map[botmesh.ChatKey][]Held, error) {
+func (rooms *Rooms) parked(ctx context.Context, chat botmesh.ChatKey, from uint64) (map[botmesh.ChatKey][]Held, error) {
 	links, err := rooms.Outbox.Held(ctx, chat, from)
 	if err != nil {
 		return nil, err
@@ -52,14 +52,12 @@ func (rooms *Rooms) parked(ctx context.Context, chat *botmesh.ChatKey, from uint
 	all := map[botmesh.ChatKey][]Held{}
 	for key, parts := range byKey {
 		of := chat
-		if of == nil {
-			found, err := rooms.chatOf(ctx, key)
-			if err != nil {
+		if of == (botmesh.ChatKey{}) {
+			if of, err = rooms.chatOf(ctx, key); err != nil {
 				continue // its checkpoint is gone, and with it how the chat is called
 			}
-			of = &found
 		}
-		all[*of] = parts
+		all[of] = parts
 	}
 	return all, nil
 }
@@ -103,7 +101,7 @@ func (rooms *Rooms) releases(ctx context.Context, chat botmesh.ChatKey) (map[str
 // crash leaves a release that was logged and not done, so it may be repeated: the record
 // is the same by its id, and goes to the journal once.
 func (a *API) releasePart(ctx context.Context, rooms *Rooms, r *http.Request, chat botmesh.ChatKey, part string) (any, error) {
-	parked, err := rooms.parked(ctx, &chat, 0)
+	parked, err := rooms.parked(ctx, chat, 0)
 	if err != nil {
 		return nil, err
 	}

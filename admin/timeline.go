@@ -24,6 +24,8 @@ const (
 // Event is one thing that happened to a chat.
 type Event struct {
 	At time.Time `json:"at"`
+	// Chat is whose it is, where that is not asked for.
+	Chat string `json:"chat,omitempty"`
 	// Kind is record, status, commit, turn, letter, dead or act, or what a chain's entry
 	// is: claim, attempt, receipt, retry, wait, free.
 	Kind string `json:"kind"`
@@ -58,39 +60,57 @@ func (a *API) timeline(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 			return nil, wrong(fmt.Sprintf("since is %q, want a time as 2006-01-02T15:04:05Z", text))
 		}
 	}
-	t := &timeline{rooms: rooms, chat: chat, window: w, text: r.FormValue("text") != "", traces: map[string]string{}, events: []Event{}}
-	for _, read := range []func(context.Context) error{t.records, t.statuses, t.letters, t.chain, t.dead, t.acts, t.now} {
-		if err := read(ctx); err != nil {
+	t := &timeline{rooms: rooms, chat: chat, text: r.FormValue("text") != "", traces: map[string]string{}, events: []Event{}}
+	for _, read := range timelines {
+		if _, err := read(t, ctx, w); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(t.events, func(a, b Event) int { return a.At.Compare(b.At) })
+	t.sort()
 	return t.events[max(0, len(t.events)-limit):], nil
 }
 
+// timeline collects the events of a chat, or with a zero chat of all.
 type timeline struct {
 	rooms  *Rooms
 	chat   botmesh.ChatKey
-	window jet.Window
 	text   bool
 	traces map[string]string // by part
 	events []Event
 }
 
-func (t *timeline) add(e Event, text string) {
+// timelines are what a timeline is made of. Each adds what is in a window and returns the
+// place after the last that it read, the window's own without any.
+var timelines = [...]func(*timeline, context.Context, jet.Window) (uint64, error){
+	(*timeline).records, (*timeline).statuses, (*timeline).letters, (*timeline).chain, (*timeline).dead, (*timeline).acts,
+	(*timeline).commit, (*timeline).turn,
+}
+
+// all reports whether the timeline is of all chats.
+func (t *timeline) all() bool { return t.chat == botmesh.ChatKey{} }
+
+func (t *timeline) sort() {
+	slices.SortStableFunc(t.events, func(a, b Event) int { return a.At.Compare(b.At) })
+}
+
+func (t *timeline) add(chat botmesh.ChatKey, e Event, text string) {
 	e.At = e.At.UTC()
+	if t.all() && chat != (botmesh.ChatKey{}) {
+		e.Chat = chat.String()
+	}
 	if t.text {
 		e.Text = text
 	}
 	t.events = append(t.events, e)
 }
 
-func (t *timeline) filter() journal.Filter {
-	return journal.Filter{Chat: t.chat, Since: t.window.Since, Limit: t.window.Limit, Newest: true}
+func (t *timeline) filter(w jet.Window) journal.Filter {
+	return journal.Filter{Chat: t.chat, From: w.From, Since: w.Since, Limit: w.Limit, Newest: w.Newest}
 }
 
-func (t *timeline) records(ctx context.Context) error {
-	entries, err := t.rooms.Journal.List(ctx, t.filter())
+func (t *timeline) records(ctx context.Context, w jet.Window) (uint64, error) {
+	next := w.From
+	entries, err := t.rooms.Journal.List(ctx, t.filter(w))
 	for _, e := range entries {
 		r := e.Record
 		what := string(r.Type)
@@ -102,41 +122,58 @@ func (t *timeline) records(ctx context.Context) error {
 		case r.ReplayOf != "":
 			what += ", replay of record " + r.ReplayOf
 		}
-		t.add(Event{At: r.Stored, Kind: "record", Seq: r.Seq, ID: r.ID, By: r.User, Trace: traceID(r.Trace), What: what},
+		next = r.Seq + 1
+		t.add(r.Chat, Event{At: r.Stored, Kind: "record", Seq: r.Seq, ID: r.ID, By: r.User, Trace: traceID(r.Trace), What: what},
 			cmp.Or(r.Message.Text, r.Message.Payload))
 	}
-	return err
+	return next, err
 }
 
-func (t *timeline) statuses(ctx context.Context) error {
-	f := t.filter()
+func (t *timeline) statuses(ctx context.Context, w jet.Window) (uint64, error) {
+	next := w.From
+	f := t.filter(w)
 	f.Statuses = true
 	entries, err := t.rooms.Journal.List(ctx, f)
 	for _, e := range entries {
 		r := e.Record
-		t.add(Event{At: r.Stored, Kind: "status", Seq: r.Seq, ID: r.ID, Trace: traceID(r.Trace),
+		next = r.Seq + 1
+		t.add(r.Chat, Event{At: r.Stored, Kind: "status", Seq: r.Seq, ID: r.ID, Trace: traceID(r.Trace),
 			What: strings.TrimSpace(r.Message.Status + " " + cmp.Or(r.Message.Of, r.Message.MessageID))}, "")
 	}
-	return err
+	return next, err
 }
 
-func (t *timeline) letters(ctx context.Context) error {
-	letters, err := t.rooms.Outbox.History(ctx, t.chat, t.window)
+func (t *timeline) letters(ctx context.Context, w jet.Window) (uint64, error) {
+	next := w.From
+	letters, err := t.rooms.Outbox.History(ctx, t.chat, w)
 	for _, l := range letters {
 		var said []string
 		for _, p := range l.Letter.Parts {
 			t.traces[p.ID] = traceID(l.Letter.Trace)
 			said = append(said, p.Send.Text)
 		}
-		t.add(Event{At: l.At, Kind: "letter", Seq: l.Seq, ID: l.Letter.ID, Trace: traceID(l.Letter.Trace),
+		next = l.Seq + 1
+		t.add(l.Letter.Chat, Event{At: l.At, Kind: "letter", Seq: l.Seq, ID: l.Letter.ID, Trace: traceID(l.Letter.Trace),
 			What: fmt.Sprintf("%d parts, committed %s", len(l.Letter.Parts), l.Letter.At.UTC().Format(time.RFC3339Nano))}, strings.Join(said, "\n"))
 	}
-	return err
+	return next, err
 }
 
-func (t *timeline) chain(ctx context.Context) error {
-	links, err := t.rooms.Outbox.Chain(ctx, t.chat, t.window)
+func (t *timeline) chain(ctx context.Context, w jet.Window) (uint64, error) {
+	next := w.From
+	links, err := t.rooms.Outbox.Chain(ctx, t.chat, w)
 	for _, l := range links {
+		next = l.Seq + 1
+		chat := t.chat
+		if t.all() {
+			if l.Receipt == nil && l.Tries == 0 {
+				continue // who delivers is of interest to who looks at one chat
+			}
+			var err error
+			if chat, err = t.rooms.chatOf(ctx, l.Chat); err != nil {
+				continue // its checkpoint is gone, and with it how the chat is called
+			}
+		}
 		e := Event{At: l.At, Kind: l.Kind, Seq: l.Seq, By: l.By}
 		switch r := l.Receipt; {
 		case r != nil:
@@ -154,52 +191,73 @@ func (t *timeline) chain(ctx context.Context) error {
 		default:
 			e.What = fmt.Sprintf("all up to letter %d is settled", l.Settled)
 		}
-		t.add(e, "")
+		t.add(chat, e, "")
 	}
-	return err
+	return next, err
 }
 
-func (t *timeline) dead(ctx context.Context) error {
-	letters, err := t.rooms.Journal.DeadLetters(ctx, t.filter())
+func (t *timeline) dead(ctx context.Context, w jet.Window) (uint64, error) {
+	next := w.From
+	letters, err := t.rooms.Journal.DeadLetters(ctx, t.filter(w))
 	for _, l := range letters {
-		t.add(Event{At: l.At, Kind: "dead", Seq: l.Seq, ID: cmp.Or(l.Part, l.Entry.Record.ID), Trace: traceID(l.Trace),
+		next = l.Seq + 1
+		t.add(l.Chat, Event{At: l.At, Kind: "dead", Seq: l.Seq, ID: cmp.Or(l.Part, l.Entry.Record.ID), Trace: traceID(l.Trace),
 			What: fmt.Sprintf("a %s was set aside after %d tries%s", l.Kind, l.Tries, because(firstLine(l.Error)))},
 			cmp.Or(l.Send.Text, l.Entry.Record.Message.Text))
 	}
-	return err
+	return next, err
 }
 
-func (t *timeline) acts(ctx context.Context) error {
-	all, err := t.rooms.Acts.List(ctx, &t.chat, t.window)
+func (t *timeline) acts(ctx context.Context, w jet.Window) (uint64, error) {
+	next := w.From
+	of := &t.chat
+	if t.all() {
+		of = nil
+	}
+	all, err := t.rooms.Acts.List(ctx, of, w)
 	for _, a := range all {
+		next = a.Seq + 1
+		if a.Chat == nil {
+			a.Chat = &botmesh.ChatKey{}
+		}
 		what := strings.TrimSpace(a.Verb + " " + a.Of)
 		if a.Failed != "" {
 			what += ", which failed: " + a.Failed
 		}
-		t.add(Event{At: a.At, Kind: "act", ID: a.ID, By: a.By, What: what}, "")
+		t.add(*a.Chat, Event{At: a.At, Kind: "act", ID: a.ID, By: a.By, What: what}, "")
 	}
-	return err
+	return next, err
 }
 
-// now is the checkpoint and the turn as they are.
-func (t *timeline) now(ctx context.Context) error {
-	row, err := t.rooms.Store.Load(ctx, t.chat.Key())
-	if err != nil {
-		return err
+// commit is the checkpoint of the chat as it is.
+func (t *timeline) commit(ctx context.Context, w jet.Window) (uint64, error) {
+	if t.all() {
+		return w.From, nil
 	}
-	if cp, err := checkpoint.Decode(row.Value); err == nil && row.Revision > 0 && row.Written.After(t.window.Since) {
-		t.add(Event{At: row.Written, Kind: "commit", Seq: row.Revision, By: cp.By,
+	row, err := t.rooms.Store.Load(ctx, t.chat.Key())
+	if err != nil || row.Revision < max(w.From, 1) {
+		return w.From, err
+	}
+	if cp, err := checkpoint.Decode(row.Value); err == nil && row.Written.After(w.Since) {
+		t.add(t.chat, Event{At: row.Written, Kind: "commit", Seq: row.Revision, By: cp.By,
 			What: fmt.Sprintf("the checkpoint as it is: all up to record %d is applied", cp.Cursor)}, "")
 	}
-	if t.rooms.Turns == nil {
-		return nil
+	return row.Revision + 1, nil
+}
+
+// turn is who has the chat's turn, if somebody does. Without the coordinator the rest is
+// worth having.
+func (t *timeline) turn(ctx context.Context, w jet.Window) (uint64, error) {
+	if t.all() || t.rooms.Turns == nil {
+		return w.From, nil
 	}
 	view, err := t.rooms.Turns.Inspect(ctx, coord.KindTurn, t.chat.Key())
-	if err == nil && view.Holder != "" {
-		t.add(Event{At: view.Since, Kind: "turn", Seq: view.Fence, By: view.Holder,
-			What: fmt.Sprintf("has the turn, %d tickets in line", len(view.Waiting))}, "")
+	if err != nil || view.Holder == "" || view.Fence < w.From {
+		return w.From, nil
 	}
-	return nil // without the coordinator the rest is worth having
+	t.add(t.chat, Event{At: view.Since, Kind: "turn", Seq: view.Fence, By: view.Holder,
+		What: fmt.Sprintf("has the turn, %d tickets in line", len(view.Waiting))}, "")
+	return view.Fence + 1, nil
 }
 
 // traceID is the trace of a context as it is journaled, empty if there is none.

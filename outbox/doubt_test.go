@@ -78,10 +78,10 @@ func TestInDoubtHold(t *testing.T) {
 		want(w, "receipts", w.receipts(), "1/0.0:delivered 1/0.1:held? 1/0.2:delivered")
 		want(w, "chain", w.kinds(), "a:claim a:attempt a:receipt a:attempt b:claim b:receipt b:attempt b:receipt!")
 		for _, of := range []struct {
-			chat *botmesh.ChatKey
+			chat botmesh.ChatKey
 			from uint64
 			held int
-		}{{nil, 0, 1}, {&chatA, 0, 1}, {&botmesh.ChatKey{Provider: "telegram", Chat: "none"}, 0, 0}, {nil, 100, 0}} {
+		}{{botmesh.ChatKey{}, 0, 1}, {chatA, 0, 1}, {botmesh.ChatKey{Provider: "telegram", Chat: "none"}, 0, 0}, {botmesh.ChatKey{}, 100, 0}} {
 			held, err := b.Held(w.Context(), of.chat, of.from)
 			if err != nil || len(held) != of.held {
 				t.Errorf("held of %v from %d: got %+v, %v, want %d", of.chat, of.from, held, err, of.held)

@@ -63,18 +63,10 @@ func (o *Outbox) Receipts(ctx context.Context, chat botmesh.ChatKey, from uint64
 	return receipts, next, nil
 }
 
-// History returns the letters of a chat in a window, in order, delivered or not. It
-// is complete. Errors are as of [Outbox.Letters].
+// History returns the letters of a chat in a window, or with a zero chat of all, in
+// order, delivered or not. It is complete. Errors are as of [Outbox.Letters].
 func (o *Outbox) History(ctx context.Context, chat botmesh.ChatKey, w jet.Window) ([]Posted, error) {
-	return o.posted(ctx, subjectOf(familyLetter, o.cfg.Bot, chat), w)
-}
-
-// All returns the letters of all chats in a window, as [Outbox.History] does.
-func (o *Outbox) All(ctx context.Context, w jet.Window) ([]Posted, error) {
-	return o.posted(ctx, familyLetter+"."+o.cfg.Bot+".>", w)
-}
-
-func (o *Outbox) posted(ctx context.Context, subject string, w jet.Window) ([]Posted, error) {
+	subject := o.subject(familyLetter, chat)
 	ms, err := jet.Scan(ctx, o.stream, subject, w)
 	if err != nil {
 		return nil, fmt.Errorf("outbox: letters on %s: %w", subject, err)
@@ -88,6 +80,14 @@ func (o *Outbox) posted(ctx context.Context, subject string, w jet.Window) ([]Po
 		letters[i] = Posted{m.Seq, m.Time, l}
 	}
 	return letters, nil
+}
+
+// subject is where a family has what is of a chat, or with a zero chat of all.
+func (o *Outbox) subject(family string, chat botmesh.ChatKey) string {
+	if chat == (botmesh.ChatKey{}) {
+		return family + "." + o.cfg.Bot + ".>"
+	}
+	return subjectOf(family, o.cfg.Bot, chat)
 }
 
 // Link is an entry of a chat's receipt chain, for who looks at it.
@@ -114,30 +114,27 @@ type Link struct {
 	Receipt *botmesh.Receipt
 }
 
-// Chain returns the entries of a chat's receipt chain in a window, in order. It is
-// complete. Errors are as of [Outbox.Letters].
+// Chain returns the entries of a chat's receipt chain in a window, or with a zero chat
+// those of all chains, in order. It is complete. Errors are as of [Outbox.Letters].
 func (o *Outbox) Chain(ctx context.Context, chat botmesh.ChatKey, w jet.Window) ([]Link, error) {
-	return o.links(ctx, subjectOf(familyReceipt, o.cfg.Bot, chat), w)
+	return o.links(ctx, o.subject(familyReceipt, chat), w)
 }
 
 // maxHeld bounds the receipts that Held returns.
 const maxHeld = 10_000
 
 // Held returns the receipts of parts that are held since they may have reached the
-// platform, of a chat, or with a nil chat of all, at or after a sequence, in order. To
+// platform, of a chat, or with a zero chat of all, at or after a sequence, in order. To
 // find them it reads all that the chains have from there on. Errors are as of
 // [Outbox.Letters].
-func (o *Outbox) Held(ctx context.Context, chat *botmesh.ChatKey, from uint64) ([]Link, error) {
-	subject := familyReceipt + "." + o.cfg.Bot + ".>"
-	if chat != nil {
-		subject = subjectOf(familyReceipt, o.cfg.Bot, *chat)
-	}
-	return o.links(ctx, subject, jet.Window{From: from, Limit: maxHeld, Keep: func(m jet.Stored) bool {
+func (o *Outbox) Held(ctx context.Context, chat botmesh.ChatKey, from uint64) ([]Link, error) {
+	return o.links(ctx, o.subject(familyReceipt, chat), jet.Window{From: from, Limit: maxHeld, Keep: func(m jet.Stored) bool {
 		l, err := decodeEntry(m)
 		return err != nil || l.Receipt != nil && l.Receipt.Result == botmesh.ResultHeld
 	}})
 }
 
+// links are the entries of chains in a window.
 func (o *Outbox) links(ctx context.Context, subject string, w jet.Window) ([]Link, error) {
 	ms, err := jet.Scan(ctx, o.stream, subject, w)
 	if err != nil {

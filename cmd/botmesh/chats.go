@@ -18,6 +18,7 @@ type chatsCommand struct {
 	Ls       chatsList     `cmd:"" help:"List the chats that something is going on with: paused, held, in line, or with records or letters that wait."`
 	Show     chatsShow     `cmd:"" help:"Show who holds a chat, since when, what waits and why."`
 	Timeline chatsTimeline `cmd:"" help:"Show what happened to a chat, in the order of time, with trace ids."`
+	Tail     chatsTail     `cmd:"" help:"Follow what happens to a chat, or to all, until Ctrl-C."`
 	Pause    chatsPause    `cmd:"" help:"Stop a chat until it is resumed: nothing is answered or sent, and its timers stand still."`
 	Resume   chatsResume   `cmd:"" help:"End the pause of a chat."`
 }
@@ -148,7 +149,11 @@ func (c chatsTimeline) Run(ctx context.Context, a *app) error {
 func writeEvents(w io.Writer, events []admin.Event) error {
 	var b strings.Builder
 	for _, e := range events {
-		fmt.Fprintf(&b, "%s  %-8s #%d  %s", e.At.Format("2006-01-02T15:04:05.000Z07:00"), e.Kind, e.Seq, e.What)
+		fmt.Fprintf(&b, "%s  %-8s #%d  ", e.At.Format("2006-01-02T15:04:05.000Z07:00"), e.Kind, e.Seq)
+		if e.Chat != "" {
+			fmt.Fprintf(&b, "%s  ", e.Chat)
+		}
+		b.WriteString(e.What)
 		for _, more := range []struct{ name, value string }{{"by", e.By}, {"id", e.ID}, {"trace", e.Trace}} {
 			if more.value != "" {
 				fmt.Fprintf(&b, "  %s %s", more.name, more.value)

@@ -2,7 +2,7 @@
 // after a bot that runs as a fleet.
 //
 //	botmesh dev                     all in one process, with a chat in the browser
-//	botmesh chats ls|show|timeline  what is going on with a chat
+//	botmesh chats ls|show|timeline|tail  what is going on with a chat
 //	botmesh chats pause|resume      stop a chat, and let it go on
 //	botmesh dlq ls|show|requeue|drop  what was set aside
 //	botmesh outbox ls|retry|hold|release  what is to be sent
