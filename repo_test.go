@@ -67,6 +67,7 @@ var house = map[string][]string{
 	// Who joins them: the dispatcher knows no bot, the ingress no worker.
 	"dispatcher":          {"acts", "journal", "coord", "checkpoint", "outbox"},
 	"ingress":             {"provider", "journal", "coord", "outbox"},
+	"ingress/spool":       {"internal/jet"},
 	"ingress/ingressmain": {"internal/ingressd", "internal/program", "provider"},
 	"worker": {"bot", "checkpoint/natsstore", "coord", "dispatcher", "flow", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/program",
 		"internal/workerd", "journal", "outbox", "provider"},
@@ -82,7 +83,7 @@ var house = map[string][]string{
 	"internal/program":  {"internal/config", "internal/private", "internal/tlsfiles", "telemetry/export"},
 	"internal/doctor":   {"coord", "streams"},
 	"internal/engine":   {"acts", "checkpoint/natsstore", "coord/...", "internal/config", "internal/jet", "internal/tlsfiles", "journal", "outbox", "streams"},
-	"internal/ingressd": {"coord", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "internal/tlsfiles", "journal", "outbox", "provider/..."},
+	"internal/ingressd": {"coord", "ingress", "ingress/spool", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "internal/tlsfiles", "journal", "outbox", "provider/..."},
 	"internal/workerd": {"acts", "admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
 		"internal/program", "journal", "outbox/...", "provider/..."},
 	"internal/replay":  {"checkpoint", "journal"},

@@ -42,6 +42,7 @@ var meter = otel.Meter(Scope)
 var (
 	IngressMessages = counter("bot.ingress.messages", "What platforms sent, by outcome: accepted, duplicate, unauthorized, rejected, unavailable.")
 	IngressDuration = seconds("bot.ingress.ack.duration", "Time from a webhook's arrival to its answer.")
+	Spooled         = updown("bot.ingress.spooled", "Messages that an ingress keeps on its disk until the journal takes them.")
 
 	Leaders       = updown("bot.leader", "Sessions that this replica leads.")
 	LeaderChanges = counter("bot.leader.changes", "Changes of who holds a session, by reason: elected, shared, stopped, down, taken, or that of a lost lease.")

@@ -31,6 +31,7 @@ func (c Config) check() error {
 	p.when(c.Tries < 1, "tries", "must be at least 1")
 	p.when(c.Concurrency < 1, "concurrency", "must be at least 1")
 	p.when(c.MaxFileBytes < 1, "max_file_bytes", "must be at least 1")
+	p.when(c.Spool.MaxBytes < 1, "spool_max_bytes", "must be at least 1")
 	p.atLeast("lease", c.Lease, 500*time.Millisecond)
 	p.atLeast("turn_wait", c.TurnWait, time.Second)
 	p.atLeast("settle", c.Settle, time.Second)

@@ -31,6 +31,7 @@ type Config struct {
 
 	Listen      string `key:"listen" default:"127.0.0.1:8080" help:"the ingress's address for webhooks"`
 	TLS         TLS    `key:"tls"`
+	Spool       Spool  `key:"spool"`
 	AdminListen string `key:"admin_listen" help:"private address for /healthz, /readyz, /metrics and /statusz; 127.0.0.1:9090, ingress 127.0.0.1:9091"`
 
 	AdminTLS TLS `key:"admin_tls"`
@@ -46,6 +47,13 @@ type Config struct {
 	StandardWebhooks StandardWebhooks `key:"standardwebhooks"`
 	Webchat          Webchat          `key:"webchat"`
 	Log              Log              `key:"log"`
+}
+
+// Spool is what an ingress keeps on its disk while NATS does not take it. It is on where
+// Dir is set.
+type Spool struct {
+	Dir      string `key:"dir" help:"directory in which an ingress keeps messages while NATS does not take them, in place of refusing them; each ingress needs its own, on a disk that outlives it; turns that on"`
+	MaxBytes int    `key:"max_bytes" default:"268435456" help:"how much is kept there; what is over that is refused"`
 }
 
 // NATS is how to reach the servers that keep the streams.

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/botmesh-go/botmesh/ingress"
+	"github.com/botmesh-go/botmesh/ingress/spool"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
@@ -83,6 +84,7 @@ type Ingress struct {
 	cfg      Config
 	conn     *jet.Conn
 	inbox    jet.Stream
+	spool    *spool.Spool // nil if there is none
 	server   *http.Server
 	listener net.Listener
 	sessions sessions
@@ -111,6 +113,7 @@ func New(ctx context.Context, cfg Config) (*Ingress, error) {
 	}
 	handler, err := in.open(ctx)
 	if err != nil {
+		in.closeSpool(ctx)
 		conn.Close()
 		return nil, err
 	}
@@ -121,6 +124,7 @@ func New(ctx context.Context, cfg Config) (*Ingress, error) {
 	}
 	if in.listener, err = net.Listen("tcp", s.Listen); err != nil {
 		in.sessions.close(ctx, in.cfg)
+		in.closeSpool(ctx)
 		conn.Close()
 		return nil, fmt.Errorf("ingressd: %w (BOTMESH_LISTEN chooses another)", err)
 	}
@@ -135,12 +139,16 @@ func (in *Ingress) Addr() string { return in.listener.Addr().String() }
 // opened. The error is nil after a drain.
 func (in *Ingress) Run(ctx context.Context) error {
 	defer engine.Close(ctx, in.conn, in.cfg.Log)
+	defer in.closeSpool(ctx)
 	defer in.sessions.close(ctx, in.cfg)
 	in.cfg.Log.Info("serving", "addr", in.Addr())
 	group, all := errgroup.WithContext(ctx)
 	group.Go(func() error { return in.prepare(all) })
 	for _, h := range in.sessions.holders {
 		group.Go(func() error { return h.Run(all) })
+	}
+	if in.spool != nil {
+		group.Go(func() error { return in.spool.Run(all) })
 	}
 	group.Go(func() error {
 		<-all.Done()
@@ -197,7 +205,16 @@ func (in *Ingress) open(ctx context.Context) (http.Handler, error) {
 	if err != nil {
 		return nil, config.Wrong(err)
 	}
-	handler, err := in.handler(publisher)
+	if err := in.openSpool(); err != nil {
+		return nil, err
+	}
+	taking := publisher
+	if in.spool != nil { // for webhooks: a session's messages are asked for again
+		if taking, err = journal.NewPublisher(journal.Config{Bot: s.Bot, Inbox: in.spool, Logger: log}); err != nil {
+			return nil, config.Wrong(err)
+		}
+	}
+	handler, err := in.handler(taking)
 	if err != nil {
 		return nil, config.Wrong(err)
 	}

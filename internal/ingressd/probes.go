@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/botmesh-go/botmesh/ingress"
+	"github.com/botmesh-go/botmesh/ingress/spool"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/private"
 )
@@ -16,13 +17,15 @@ type Status struct {
 	Version string `json:"version"`
 	// Trouble is what keeps messages from being stored, empty if nothing is known.
 	Trouble string `json:"trouble,omitempty"`
+	// Spool is what waits on the disk until it is stored in NATS, nil if there is none.
+	Spool *spool.Status `json:"spool,omitempty"`
 	// Sessions are those that the ingress holds or stands by for.
 	Sessions []ingress.SessionStatus `json:"sessions,omitempty"`
 }
 
 // Probes are what the private address asks.
 func (in *Ingress) Probes() private.Probes {
-	return private.Probes{Ready: in.Ready, Note: in.sessions.note, Status: func() any { return in.Status() }}
+	return private.Probes{Ready: in.Ready, Note: in.note, Status: func() any { return in.Status() }}
 }
 
 // Ready says why a message would not be taken or stored now, or nil. Who stands by
@@ -31,17 +34,22 @@ func (in *Ingress) Ready(ctx context.Context) error {
 	return errors.Join(in.Stores(ctx), in.sessions.ready())
 }
 
-// Stores says why a webhook would not be stored now, or nil.
+// Stores says why a webhook would not be stored now, or nil. What is kept on the disk is
+// stored.
 func (in *Ingress) Stores(ctx context.Context) error {
-	if err := in.conn.Healthy(); err != nil {
-		return err
+	err := in.conn.Healthy()
+	if err == nil {
+		err = engine.Writable(ctx, in.inbox, in.cfg.Settings.Bot)
 	}
-	return engine.Writable(ctx, in.inbox, in.cfg.Settings.Bot)
+	if in.keeps() {
+		return nil
+	}
+	return err
 }
 
 // Status returns what the ingress knows of itself now.
 func (in *Ingress) Status() Status {
-	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version, Sessions: in.sessions.status()}
+	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version, Spool: in.spooled(), Sessions: in.sessions.status()}
 	if err := in.conn.Healthy(); err != nil {
 		s.Trouble = err.Error()
 	}
