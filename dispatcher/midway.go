@@ -18,6 +18,7 @@ type midway struct {
 	requests chan request
 	sealed   chan struct{}
 	once     sync.Once
+	signs    *signs
 }
 
 type request struct {
@@ -34,11 +35,21 @@ type answer struct {
 	err  error
 }
 
-func newMidway() *midway {
-	return &midway{requests: make(chan request), sealed: make(chan struct{})}
+func newMidway(s *signs) *midway {
+	return &midway{requests: make(chan request), sealed: make(chan struct{}), signs: s}
 }
 
-func (m *midway) seal() { m.once.Do(func() { close(m.sealed) }) }
+// seal ends what the run may do.
+func (m *midway) seal() {
+	m.once.Do(func() { close(m.sealed) })
+	m.signs.shut()
+}
+
+// end is seal, and waits for what is being shown.
+func (m *midway) end() {
+	m.seal()
+	m.signs.wait()
+}
 
 func (m *midway) ask(ctx context.Context, q request) (checkpoint.User, error) {
 	q.answer = make(chan answer, 1)

@@ -65,7 +65,7 @@ var waitingChats = []handed{
 		again: []said{{"/hello", "hello"}},
 	}, {
 		row:   growing,
-		first: []said{{"/tell worker1", "…"}},
+		first: []said{{"/tell worker1", "…"}, {"", "told by worker1"}}, // which is shown, and not kept
 		next:  []said{{"", "told by worker2"}},
 		again: []said{{"/hello", "hello"}},
 	},
@@ -154,7 +154,7 @@ func (s *scene) oneMessage(chats []handed) {
 	for _, m := range s.API().(*telegramtest.Server).Chat(strconv.Itoa(chat)) {
 		got = append(got, message{m.Text, m.Was})
 	}
-	if diff := cmp.Diff([]message{{"told by worker2", []string{"…"}}, {"hello", nil}}, got); diff != "" {
+	if diff := cmp.Diff([]message{{"told by worker2", []string{"…", "told by worker1"}}, {"hello", nil}}, got); diff != "" {
 		s.t.Errorf("messages of the chat whose message grows (-want +got):\n%s", diff)
 	}
 }

@@ -16,6 +16,9 @@ type Stream struct {
 // message of its own, as is what a script sets after a question. A message that is not set
 // stays as it is. A repeated run goes on with the message of the earlier one.
 //
+// What it is set to before is shown meanwhile, now and then and in part, without buttons;
+// of a run that does not end well too.
+//
 // On error the handler must return, as of [Turn.SendNow].
 func (t *Turn) Stream(text string) (*Stream, error) {
 	s := &Stream{t: t, send: -1}
@@ -28,7 +31,8 @@ func (t *Turn) Stream(text string) (*Stream, error) {
 }
 
 // Set makes text what the message says in the end, with buttons below it if there are any.
-// The last Set counts.
+// The last Set counts. It does not wait: call it with all there is of the text each time that
+// there is more.
 func (s *Stream) Set(text string, buttons ...[]botmesh.Button) {
 	if s.t.muted {
 		return // it was said by the run that asked the next question
@@ -39,6 +43,9 @@ func (s *Stream) Set(text string, buttons ...[]botmesh.Button) {
 	}
 	send := &s.t.sends[s.send]
 	send.Text, send.Buttons = text, buttons
+	if signs, ok := s.t.midway.(botmesh.Signs); ok && send.Replaces > 0 && text != "" {
+		signs.Show(botmesh.Send{Text: text, Replaces: send.Replaces})
+	}
 }
 
 // unset reports whether a send is the place of a stream that says nothing else.

@@ -100,3 +100,44 @@ func TestAStreamIsSetAfterAQuestion(t *testing.T) {
 	})
 	flowtest.Play(t, b).User("/plan").Bot("…", "hm", "Where to?").User("Rome").Bot("off to Rome")
 }
+
+// signing is a midway that notes what is shown.
+type signing struct {
+	botmesh.Midway
+	shown  []botmesh.Send
+	typing int
+}
+
+func (m *signing) SendNow(context.Context, botmesh.Send) error { return nil }
+func (m *signing) Typing()                                     { m.typing++ }
+func (m *signing) Show(s botmesh.Send)                         { m.shown = append(m.shown, s) }
+
+// What a stream is set to is shown in its message, without the buttons that the end may
+// not have; what has no message to be shown in is not.
+func TestAStreamShowsWhatItIsSetTo(t *testing.T) {
+	t.Parallel()
+	b := bot.New()
+	b.Fallback(func(c *bot.Context) error {
+		c.Typing()
+		if err := c.SendNow(botmesh.Send{Text: "hello"}); err != nil {
+			return err
+		}
+		s, err := c.Stream("…")
+		if err != nil {
+			return err
+		}
+		s.Set("a", []botmesh.Button{{Label: "More", Payload: "m"}})
+		s.Set("")
+		s.Set("a b")
+		return nil
+	})
+	m := &signing{}
+	run := botmesh.Run{Record: botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Text: "go"}}}
+	if _, err := b.Turn(t.Context(), run, m); err != nil {
+		t.Fatal(err)
+	}
+	want := []botmesh.Send{{Text: "a", Replaces: 2}, {Text: "a b", Replaces: 2}}
+	if diff := cmp.Diff(want, m.shown); diff != "" || m.typing != 1 {
+		t.Errorf("typing %d times, want once; shown (-want +got):\n%s", m.typing, diff)
+	}
+}

@@ -120,6 +120,14 @@ func (t *Turn) Open(m botmesh.Media) (*botmesh.File, error) {
 	return t.run.Open(t.ctx, t.Chat(), m)
 }
 
+// Typing shows the user that the bot is at work until the run ends, where the platform can
+// show that; see docs/providers.md. It does not wait, and nothing depends on it.
+func (t *Turn) Typing() {
+	if signs, ok := t.midway.(botmesh.Signs); ok {
+		signs.Typing()
+	}
+}
+
 // Path are the steps that the turn has entered so far, in order, each with its flow:
 // "order/item".
 func (t *Turn) Path() []string { return slices.Clone(t.path) }

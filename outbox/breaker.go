@@ -31,6 +31,9 @@ type breaker struct {
 	mu      sync.Mutex
 	failing map[botmesh.ChatKey]bool // with the calls since the last good one, up to downChats
 	since   time.Time                // when the account went down
+
+	quiet      time.Duration // how long after quietSince no sign is to be given, see Delivery.sign
+	quietSince moment
 }
 
 func (o *Outbox) newBreaker(account string) *breaker {

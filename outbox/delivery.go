@@ -35,6 +35,8 @@ type Delivery struct {
 	goal     uint64 // the highest letter that is to be settled
 	waiters  []waiter
 	standing Standing
+	growing  map[string]string // the messages that can be edited, as of position; not changed
+	signed   moment            // when a sign was given last
 
 	t tenure // the goroutine's
 }
@@ -174,7 +176,7 @@ func (d *Delivery) target() uint64 {
 func (d *Delivery) report(s Standing, ended bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.standing = s
+	d.standing, d.growing = s, d.c.last.Growing
 	d.put = slices.DeleteFunc(d.put, func(p place) bool { return p.seq <= s.Settled })
 	d.waiters = slices.DeleteFunc(d.waiters, func(w waiter) bool {
 		over := w.upTo <= s.Settled || ended && (err != nil || !s.NotBefore.IsZero())

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/telemetry"
 )
@@ -48,11 +49,18 @@ func (o *Outbox) limiterTime() time.Duration {
 
 // demand is the call of p, as the limiter is asked for it.
 func (o *Outbox) demand(p part) Demand {
-	d := Demand{Account: p.letter.Chat.Provider, Waited: !p.NotBefore.IsZero()}
+	d := o.demandOf(p.letter.Chat)
+	d.Waited = !p.NotBefore.IsZero()
+	return d
+}
+
+// demandOf is a call to a chat that did not wait.
+func (o *Outbox) demandOf(chat botmesh.ChatKey) Demand {
+	d := Demand{Account: chat.Provider}
 	if s, ok := o.senders[d.Account].(provider.Limited); ok {
-		d.Limits = s.Limits(p.letter.Chat)
+		d.Limits = s.Limits(chat)
 	}
-	d.Limits.Address = cmp.Or(d.Limits.Address, p.letter.Chat.Chat)
+	d.Limits.Address = cmp.Or(d.Limits.Address, chat.Chat)
 	return d
 }
 

@@ -120,6 +120,15 @@ type Opener interface {
 	Open(ctx context.Context, chat botmesh.ChatKey, m botmesh.Media) (*botmesh.File, error)
 }
 
+// Typist is implemented by a Sender whose platform can show that the bot is at work.
+type Typist interface {
+	// Typing makes one call that shows it in a chat, and returns for how long that is to be
+	// seen. messageID is the platform's id of the message that the bot works on, empty if
+	// there is none. After an error made by [Permanent] it is not called again for the same
+	// message; other errors mean that nothing was shown.
+	Typing(ctx context.Context, chat botmesh.ChatKey, messageID string) (time.Duration, error)
+}
+
 type callError struct {
 	err       error
 	permanent bool

@@ -3,6 +3,8 @@ package probe
 import (
 	"context"
 	"errors"
+	"regexp"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/coord"
@@ -68,8 +70,15 @@ func (t *turn) Release(ctx context.Context, passed uint64) error {
 	return err
 }
 
-// Sender watches the calls to a platform.
-func (p *Probe) Sender(s provider.Sender) provider.Sender { return &sender{s, p} }
+// Sender watches the calls to a platform, but not signs. What else the sender can do, the
+// one that is returned can do too.
+func (p *Probe) Sender(s provider.Sender) provider.Sender {
+	watched := &sender{s, p}
+	if e, ok := s.(provider.Editor); ok {
+		return &editor{watched, e}
+	}
+	return watched
+}
 
 type sender struct {
 	provider.Sender
@@ -77,18 +86,26 @@ type sender struct {
 }
 
 // Call notes a call to the platform, and what it said.
-func (s *sender) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
+func (s *sender) Call(ctx context.Context, c provider.Call) (sent provider.Sent, err error) {
+	err = s.watch(c, func() error {
+		sent, err = s.Sender.Call(ctx, c)
+		return err
+	})
+	return sent, err
+}
+
+func (s *sender) watch(c provider.Call, make func() error) error {
 	s.p.at("call"+before, c.Chat.Key())
 	e := history.Event{Kind: history.Call, Chat: c.Chat.Key(), Part: c.Part, Text: history.Digest(c.Send.Text)}
 	call := s.p.log.Begin(e)
-	sent, err := s.Sender.Call(ctx, c)
+	err := make()
 	done := history.Event{Kind: e.Kind, Chat: e.Chat, Part: e.Part, Outcome: history.Done}
 	if err != nil {
 		done.Outcome, done.Error = refusal(err), brief(err)
 	}
 	s.p.log.End(call, done)
 	s.p.at("call"+after, c.Chat.Key())
-	return sent, err
+	return err
 }
 
 func refusal(err error) history.Outcome {
@@ -105,4 +122,46 @@ func refusal(err error) history.Outcome {
 func (s *sender) IdempotentCalls() bool {
 	i, ok := s.Sender.(provider.Idempotent)
 	return ok && i.IdempotentCalls()
+}
+
+// Limits are those of the sender that is watched.
+func (s *sender) Limits(chat botmesh.ChatKey) provider.Limits {
+	if l, ok := s.Sender.(provider.Limited); ok {
+		return l.Limits(chat)
+	}
+	return provider.Limits{}
+}
+
+// Typing passes the sign on, if the sender that is watched can give it.
+func (s *sender) Typing(ctx context.Context, chat botmesh.ChatKey, messageID string) (time.Duration, error) {
+	if t, ok := s.Sender.(provider.Typist); ok {
+		return t.Typing(ctx, chat, messageID)
+	}
+	return 0, provider.Permanent(errors.New("probe: the sender shows no signs"))
+}
+
+// Open passes a file on, if the sender that is watched can read it.
+func (s *sender) Open(ctx context.Context, chat botmesh.ChatKey, m botmesh.Media) (*botmesh.File, error) {
+	if o, ok := s.Sender.(provider.Opener); ok {
+		return o.Open(ctx, chat, m)
+	}
+	return nil, botmesh.ErrFileUnsupported
+}
+
+// editor is a sender that can change messages.
+type editor struct {
+	*sender
+	provider.Editor
+}
+
+// passing is the id of a part that is sent before the end of its run. What is shown in the
+// place of another part is a part of its own.
+var passing = regexp.MustCompile(`/e\d+\.\d+$`)
+
+// Edit notes the call of a part, as Call does, but not what is shown for a moment.
+func (e *editor) Edit(ctx context.Context, c provider.Call, messageID string) error {
+	if passing.MatchString(c.Part) {
+		return e.Editor.Edit(ctx, c, messageID)
+	}
+	return e.watch(c, func() error { return e.Editor.Edit(ctx, c, messageID) })
 }

@@ -57,3 +57,22 @@ func TestEditSaysWhatCanNotBeEdited(t *testing.T) {
 		t.Errorf("502: got %v, want doubt", err)
 	}
 }
+
+func TestTypingIsShownInTheChat(t *testing.T) {
+	t.Parallel()
+	tg, s := fake(t)
+	chats := []string{"55", "-100/7", "biz:conn:56"}
+	for _, chat := range chats {
+		if lasts, err := s.Typing(t.Context(), to(chat, "").Chat, ""); lasts != typing || err != nil {
+			t.Errorf("%s: got %v, %v, want %v and no error", chat, lasts, err, typing)
+		}
+	}
+	if diff := cmp.Diff(chats, tg.Typing()); diff != "" {
+		t.Errorf("chats in which the bot types (-want +got):\n%s", diff)
+	}
+	for _, chat := range []string{"0", "x"} {
+		if _, err := s.Typing(t.Context(), to(chat, "").Chat, ""); !provider.IsPermanent(err) {
+			t.Errorf("chat %q: got %v, want a permanent refusal", chat, err)
+		}
+	}
+}

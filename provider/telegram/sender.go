@@ -41,6 +41,7 @@ var (
 	_ provider.Opener  = (*Sender)(nil)
 	_ provider.Limited = (*Sender)(nil)
 	_ provider.Editor  = (*Sender)(nil)
+	_ provider.Typist  = (*Sender)(nil)
 )
 
 // What Telegram asks of bots: no more than 30 messages a second, one a second in a
@@ -137,13 +138,31 @@ func (s *Sender) Edit(ctx context.Context, c provider.Call, messageID string) er
 	return err
 }
 
-// outgoing is a call of sendMessage, or of editMessageText.
+// typing is for how long Telegram shows that a bot is at work, unless a message comes.
+const typing = 5 * time.Second
+
+// Typing implements [provider.Typist].
+func (s *Sender) Typing(ctx context.Context, chat botmesh.ChatKey, _ string) (time.Duration, error) {
+	to, err := parseAddress(chat.Chat)
+	if err != nil {
+		return 0, provider.Permanent(err)
+	}
+	a, err := s.api.call(ctx, "sendChatAction", outgoing{ChatID: to.chat, Topic: to.topic, Business: to.business, Action: "typing"})
+	if err != nil || a.OK {
+		return typing, err
+	}
+	_, err = a.outcome()
+	return 0, err
+}
+
+// outgoing is a call of sendMessage, editMessageText or sendChatAction.
 type outgoing struct {
 	Business string  `json:"business_connection_id,omitempty"`
 	ChatID   int64   `json:"chat_id"`
 	Topic    int64   `json:"message_thread_id,omitempty"`
 	Message  int64   `json:"message_id,omitempty"`
-	Text     string  `json:"text"`
+	Text     string  `json:"text,omitempty"`
+	Action   string  `json:"action,omitempty"`
 	Markup   *markup `json:"reply_markup,omitempty"`
 }
 

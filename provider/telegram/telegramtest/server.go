@@ -67,6 +67,7 @@ type Server struct {
 	chats   map[string][]Message
 	faults  map[string][]Fault
 	pressed []string
+	typing  []string // chats
 	script  func(chat, text string) Fault
 	onTake  func(Message)
 	changed chan struct{} // closed and replaced when a message is taken
@@ -147,6 +148,13 @@ func (s *Server) Answered() []string {
 	return append([]string(nil), s.pressed...)
 }
 
+// Typing returns the chats in which the bot was shown to type, in order.
+func (s *Server) Typing() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.typing...)
+}
+
 // Wait waits until a chat has n messages, and returns what it has. The error is
 // the context's.
 func (s *Server) Wait(ctx context.Context, chat string, n int) ([]Message, error) {
@@ -200,7 +208,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "deleteWebhook":
 		s.setWebhook(w, nil)
 	case "sendChatAction":
-		io.WriteString(w, `{"ok":true,"result":true}`)
+		s.sendChatAction(w, body)
 	case "getMe":
 		io.WriteString(w, `{"ok":true,"result":{"id":7000000001,"is_bot":true,"first_name":"Demo","username":"demo_bot"}}`)
 	default:
@@ -214,6 +222,7 @@ type outgoing struct {
 	Message  int64  `json:"message_id"`
 	Topic    int64  `json:"message_thread_id"`
 	Text     string `json:"text"`
+	Action   string `json:"action"`
 	Markup   struct {
 		Keyboard [][]Button `json:"inline_keyboard"`
 	} `json:"reply_markup"`
@@ -319,6 +328,18 @@ func (s *Server) answerCallbackQuery(w http.ResponseWriter, body []byte) {
 	}
 	s.mu.Lock()
 	s.pressed = append(s.pressed, q.ID)
+	s.mu.Unlock()
+	io.WriteString(w, `{"ok":true,"result":true}`)
+}
+
+func (s *Server) sendChatAction(w http.ResponseWriter, body []byte) {
+	var o outgoing
+	if err := json.Unmarshal(body, &o); err != nil || o.ChatID == 0 || o.Action != "typing" {
+		refuse(w, Fault{Status: http.StatusBadRequest}, "wrong parameter action in request")
+		return
+	}
+	s.mu.Lock()
+	s.typing = append(s.typing, o.chat())
 	s.mu.Unlock()
 	io.WriteString(w, `{"ok":true,"result":true}`)
 }
