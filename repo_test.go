@@ -70,7 +70,7 @@ var house = map[string][]string{
 	"ingress/spool":       {"internal/jet"},
 	"ingress/ingressmain": {"internal/ingressd", "internal/program", "provider"},
 	"worker": {"bot", "checkpoint/natsstore", "coord", "dispatcher", "flow", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/program",
-		"internal/workerd", "journal", "outbox", "provider"},
+		"internal/replay", "internal/workerd", "journal", "outbox", "provider"},
 
 	// What operators look at, and do.
 	"acts":  {"internal/jet"},
@@ -85,8 +85,8 @@ var house = map[string][]string{
 	"internal/engine":   {"acts", "checkpoint/natsstore", "coord/...", "internal/config", "internal/jet", "internal/tlsfiles", "journal", "outbox", "streams"},
 	"internal/ingressd": {"coord", "ingress", "ingress/spool", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "internal/tlsfiles", "journal", "outbox", "provider/..."},
 	"internal/workerd": {"acts", "admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
-		"internal/program", "journal", "outbox/...", "provider/..."},
-	"internal/replay":  {"checkpoint", "journal"},
+		"internal/program", "internal/replay", "journal", "outbox/...", "provider/..."},
+	"internal/replay":  {"checkpoint", "coord", "journal", "outbox"},
 	"internal/sim/...": {"..."},
 	"cmd/...":          {"..."},
 

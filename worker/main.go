@@ -25,6 +25,10 @@ import (
 // "flows diff [file]" compares the flows with it, for continuous integration: 1 as exit
 // code says that a change strands chats that wait. The file defaults to flows.lock.
 //
+// With "rebuild provider/chat" as arguments, and settings like the program's, it writes that
+// chat's lost checkpoint anew from the chat's records and sends nothing; "--dry-run" says what
+// it would do. It refuses a chat that has a checkpoint.
+//
 // Exit codes: 0 after a drain; 2 if the settings, the bot or the streams are
 // wrong, with a line on standard error for each thing; 1 for anything else. NATS
 // or Redis being away is none of them: the worker waits and is not ready.
@@ -37,6 +41,9 @@ func Main(b *bot.Bot, own ...provider.Sender) {
 	}
 	if len(own) > 0 {
 		p.Check = config.Config.CheckSenders
+	}
+	if len(os.Args) > 1 && os.Args[1] == "rebuild" {
+		os.Exit(program.Report(os.Stderr, p.Name, rebuild(p, b, own, os.Args[2:], os.Stdout)))
 	}
 	p.Run = func(ctx context.Context, p program.Process) error {
 		runner, err := New(Config{Bot: b, Logger: p.Log})

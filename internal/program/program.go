@@ -74,6 +74,19 @@ func Main(p Program) {
 	os.Exit(p.run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
+// Load reads and checks the settings of a program that is asked for something else than
+// to serve. Rest holds what is no setting.
+func (p Program) Load(args []string) (config.Loaded, error) {
+	loaded, err := config.Load(config.Input{Args: args, Environ: os.Environ(), Defaults: p.Defaults})
+	if err == nil && p.Check != nil {
+		err = p.Check(loaded.Config)
+	}
+	if loaded.ReplicaID == "" {
+		loaded.ReplicaID = uuid.NewString()
+	}
+	return loaded, config.Wrong(err)
+}
+
 func (p Program) run(args, environ []string, stdout, stderr *os.File) int {
 	loaded, err := config.Load(config.Input{Args: args, Environ: environ, Defaults: p.Defaults})
 	for _, arg := range loaded.Rest {

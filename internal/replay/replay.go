@@ -1,14 +1,14 @@
 // Package replay runs the records of a chat again, from the first one, into a
 // scratch checkpoint: what the bot would say and remember, without sending or
-// writing anything.
+// writing anything; and it writes a chat's lost checkpoint anew from them ([Rebuild]).
 //
 // It follows the rules of a worker: a repeated record has no effect, a failing
 // one is tried again and at last set aside, what a run kept or sent early is
-// there when it is tried again. It does not wait between tries. What a handler
-// does itself, outside Botmesh, it does again.
+// there when it is tried again. It does not wait between tries, and no message joins a
+// run of another. What a handler does itself, outside Botmesh, it does again.
 //
-// What belongs here: the dry run. Reading the journal and showing the result do
-// not.
+// What belongs here: the runs, and what is to be known before their result may be
+// written. Showing it does not.
 package replay
 
 import (
@@ -26,12 +26,15 @@ type Runner interface {
 	Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error)
 }
 
-// Config configures a [Chat]. All is required.
+// Config configures a [Chat]. All but PassesOver is required.
 type Config struct {
 	Runner Runner
 	// Tries is how often a failing record is run, Settle how long one run may take.
 	Tries  int
 	Settle time.Duration
+	// PassesOver reports whether an operator who resumed the chat wants what a user did
+	// there, or a timer, to have no effect. Defaults to nothing of the kind.
+	PassesOver func(botmesh.Record) bool
 }
 
 // Result says what a record came to.
@@ -40,7 +43,7 @@ type Result string
 // The results of a record.
 const (
 	Applied   Result = "applied"   // it took effect
-	Ignored   Result = "ignored"   // the bot does nothing with such a record
+	Ignored   Result = "ignored"   // the bot does nothing with such a record, or is not to
 	Duplicate Result = "duplicate" // it took effect before
 	SetAside  Result = "set aside" // it failed too often, or can not be read
 )
@@ -86,6 +89,8 @@ func (c *Chat) Next(ctx context.Context, e journal.Entry) (Step, error) {
 		step.Result, step.Error = SetAside, e.Err.Error()
 	case c.scratch.Recent.Has(r.ID):
 		step.Result = Duplicate
+	case c.passedOver(r), r.Type == botmesh.TypeTimer && !c.armed(r.Timer):
+		step.Result = Ignored
 	default:
 		if err := c.run(ctx, r, &step); err != nil {
 			return Step{}, err
@@ -93,7 +98,8 @@ func (c *Chat) Next(ctx context.Context, e journal.Entry) (Step, error) {
 	}
 	c.scratch.Epoch, c.scratch.Cursor, c.scratch.CursorAt = r.Epoch, r.Seq, r.Stored
 	c.scratch.During = nil
-	if step.Result != Duplicate {
+	c.heard(r)
+	if step.Result != Duplicate && !(r.Type == botmesh.TypeTimer && c.passedOver(r)) { // such a timer fires again
 		c.scratch.Recent = c.scratch.Recent.With(r.ID)
 	}
 	return step, nil
@@ -117,6 +123,7 @@ func (c *Chat) run(ctx context.Context, r botmesh.Record, step *Step) error {
 			step.Result = Applied
 			step.Sends = append(step.Sends, out.Sends...)
 			c.scratch.State = out.State
+			c.setTimers(r, out)
 			step.Commands = out.Commands
 			u := c.users[r.User]
 			c.users[r.User], _ = u.With(u.Change(r.User, r.ID, r.Stored, out.User), time.Time{})
@@ -131,7 +138,7 @@ func (c *Chat) try(ctx context.Context, r botmesh.Record, step *Step) (botmesh.O
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Settle)
 	defer cancel()
 	return c.cfg.Runner.Run(ctx, botmesh.Run{
-		Record: r, State: c.scratch.State, Kept: c.scratch.During.Kept, Try: step.Tries, Now: r.Stored,
+		Record: r, State: c.scratch.State, Kept: c.scratch.During.Kept, Timer: c.timer(r.Timer), Try: step.Tries, Now: r.Stored,
 	}, &midway{during: c.scratch.During, step: step, user: c.users[r.User]})
 }
 

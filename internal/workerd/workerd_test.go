@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/examples/demo"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/engine"
@@ -53,14 +54,22 @@ type fleet struct {
 	redis    *redistest.Server
 	ingress  *ingressd.Ingress
 	workers  []*workerd.Worker
+	settings config.Config
 }
 
 func startFleet(t *testing.T, env ...string) *fleet {
+	t.Helper()
+	return startFleetOf(t, demoBot(t), env...)
+}
+
+// startFleetOf starts a fleet whose workers run what is given.
+func startFleetOf(t *testing.T, runner dispatcher.Runner, env ...string) *fleet {
 	t.Helper()
 	f := &fleet{telegram: telegramtest.New(token), nats: natstest.Start(t), redis: redistest.Start(t)}
 	api := httptest.NewServer(f.telegram)
 	t.Cleanup(api.Close)
 	s := settings(t, append(env, "BOTMESH_NATS_URL="+f.nats, "BOTMESH_REDIS_URL="+f.redis.URL(), "BOTMESH_TELEGRAM_API_URL="+api.URL)...)
+	f.settings = s
 	var err error
 	if f.ingress, err = ingressd.New(t.Context(), ingressd.Config{Settings: s}); err != nil {
 		t.Fatal(err)
@@ -68,7 +77,7 @@ func startFleet(t *testing.T, env ...string) *fleet {
 	run(t, f.ingress.Run)
 	for _, replica := range []string{"w1", "w2"} {
 		s.ReplicaID = replica
-		w := newWorker(t, s)
+		w := newWorkerOf(t, s, runner)
 		f.workers = append(f.workers, w)
 		run(t, w.Run)
 	}
@@ -82,12 +91,22 @@ func startFleet(t *testing.T, env ...string) *fleet {
 	return f
 }
 
-func newWorker(t *testing.T, s config.Config) *workerd.Worker {
+func demoBot(t *testing.T) dispatcher.Runner {
 	t.Helper()
 	runner, err := worker.New(worker.Config{Bot: demo.Bot()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runner
+}
+
+func newWorker(t *testing.T, s config.Config) *workerd.Worker {
+	t.Helper()
+	return newWorkerOf(t, s, demoBot(t))
+}
+
+func newWorkerOf(t *testing.T, s config.Config, runner dispatcher.Runner) *workerd.Worker {
+	t.Helper()
 	w, err := workerd.New(t.Context(), workerd.Config{Settings: s, Runner: runner, Version: "1.2.3"})
 	if err != nil {
 		t.Fatal(err)
