@@ -17,7 +17,8 @@ type Meanwhile interface {
 	// Next waits for the message after the run's own, those of Run.Also and those that
 	// it returned before. It is run by itself later, unless Outcome.Through says that
 	// it was dealt with. The error is the cause of ctx, or of the run's end. It is
-	// called by one goroutine at a time.
+	// called by one goroutine at a time. One whose ctx has ended may be called again, and
+	// misses nothing that came since.
 	Next(ctx context.Context) (Record, error)
 	// Interrupt makes the run give way to what Next has given: its context ends with
 	// [ErrInterrupted], nothing of it takes effect but what it committed by then, and

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/flow"
@@ -36,6 +37,7 @@ type Bot struct {
 	fallback  Handler
 	texts     Texts
 	meanwhile flow.Policy // of handlers
+	burst     time.Duration
 	faults    []error
 
 	before    []func(in *Incoming) error

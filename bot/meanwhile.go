@@ -2,6 +2,7 @@ package bot
 
 import (
 	"strings"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/flow"
@@ -13,6 +14,44 @@ import (
 func (b *Bot) Meanwhile(p flow.Policy) *Bot {
 	b.meanwhile = p
 	return b
+}
+
+// Burst makes one message of what users write in quick succession, where no flow waits or
+// its question has no [flow.Burst]; see there.
+func (b *Bot) Burst(window time.Duration) *Bot {
+	if window < 0 || window > flow.MaxBurst {
+		b.fault("the window of bursts is %v, want at most %v", window, flow.MaxBurst)
+	}
+	b.burst = window
+	return b
+}
+
+// albumWindow is how far the messages of an album are apart at most.
+const albumWindow = time.Second
+
+// gather takes into a message what belongs to it of what comes right after it: the rest of
+// its album, and under [flow.Burst] all else that the user says.
+func (t *turn) gather() error {
+	r := t.Record()
+	if r.Type != botmesh.TypeMessage || isCommand(r) {
+		return nil
+	}
+	window, album := t.bot.burst, r.Message.Group
+	if p := t.chat.Position; p != nil && !p.IsLost() && t.bot.flows[p.Flow] != nil {
+		if w, set := t.bot.flows[p.Flow].Burst(*p); set {
+			window = w
+		}
+	}
+	all := window > 0
+	if album != "" {
+		window = max(window, albumWindow)
+	}
+	if window == 0 {
+		return nil
+	}
+	return t.Gather(window, func(next botmesh.Record) bool {
+		return next.Type == botmesh.TypeMessage && next.User == r.User && !isCommand(next) && (all || next.Message.Group == album)
+	})
 }
 
 // isCommand reports whether a record is a command, of any name.

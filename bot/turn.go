@@ -12,7 +12,8 @@ import (
 
 // Turn decides what a record does: from the chat's state to the next and to what
 // is said. It does no I/O, reads no clock and keeps nothing of the chat, so that a
-// run has the same outcome wherever it is repeated, as far as the handlers do.
+// run has the same outcome wherever it is repeated, as far as the handlers do and, of
+// an album or a burst, as the same messages are there in time.
 //
 // On error nothing is decided. It is [flow.ErrStranded] if the chat waits in a
 // flow that this bot can not go on with. A panic of a handler is not recovered.
@@ -106,6 +107,9 @@ type turn struct {
 // run handles the record, with the hooks around it.
 func (t *turn) run(ctx context.Context, event Handler) error {
 	if err := errors.Join(t.listen(ctx), t.speak()); err != nil {
+		return err
+	}
+	if err := t.gather(); err != nil {
 		return err
 	}
 	handled, err := t.lost()

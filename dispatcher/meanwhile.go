@@ -14,12 +14,16 @@ var _ botmesh.Meanwhile = (*midway)(nil)
 
 // Next implements [botmesh.Meanwhile].
 func (m *midway) Next(ctx context.Context) (botmesh.Record, error) {
-	next := make(chan botmesh.Record, 1)
-	if _, err := m.ask(ctx, request{next: next}); err != nil {
+	select {
+	case r := <-m.next: // came after an earlier call was given up
+		return r, nil
+	default:
+	}
+	if _, err := m.ask(ctx, request{next: m.next}); err != nil {
 		return botmesh.Record{}, err
 	}
 	select {
-	case r := <-next:
+	case r := <-m.next:
 		return r, nil
 	case <-m.sealed:
 		return botmesh.Record{}, botmesh.ErrLeaseLost
@@ -77,7 +81,9 @@ func (w *watch) takes(q request) bool {
 	if q.next == nil {
 		return false
 	}
-	w.next = q.next
+	if len(q.next) == 0 { // else what an earlier call asked for has come
+		w.next = q.next
+	}
 	if w.ticker == nil {
 		w.ticker = time.NewTicker(w.h.d.cfg.Lease / 15)
 		w.tick, w.woken = w.ticker.C, w.h.wake

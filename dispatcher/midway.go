@@ -19,6 +19,9 @@ type midway struct {
 	sealed   chan struct{}
 	once     sync.Once
 	signs    *signs
+
+	// next is for the next message, until the run has it: of its goroutine.
+	next chan botmesh.Record
 }
 
 type request struct {
@@ -36,7 +39,7 @@ type answer struct {
 }
 
 func newMidway(s *signs) *midway {
-	return &midway{requests: make(chan request), sealed: make(chan struct{}), signs: s}
+	return &midway{requests: make(chan request), sealed: make(chan struct{}), signs: s, next: make(chan botmesh.Record, 1)}
 }
 
 // seal ends what the run may do.

@@ -50,6 +50,9 @@ type Definition interface {
 	TimeUp(t *Turn, p Position) (at *Position, effect bool, err error)
 	// Help is what helps with the open question, empty if nothing does.
 	Help(p Position) string
+	// Burst is how long the open question waits for more of an answer. It reports false
+	// if nothing is said of it.
+	Burst(p Position) (window time.Duration, set bool)
 	// Brief is what is noted of a position at the end of a turn, nil if the flow is kept.
 	Brief(p Position, now time.Time, forward bool, ttl time.Duration) *Brief
 	// Fits reports whether a conversation goes on here as in the build that asked.
@@ -202,10 +205,17 @@ func (f *Flow[S]) own() []error {
 		}
 	}
 	checkTimeout("it", f.options.timeout)
+	checkBurst := func(what string, b burst) {
+		if b.wrong() {
+			add("%s has a burst with a window of %v, want 0 to %v", what, b.window, MaxBurst)
+		}
+	}
+	checkBurst("it", f.options.burst)
 	was := map[string]bool{}
 	for _, id := range f.Steps() {
 		s := f.steps[id]
 		checkTimeout(fmt.Sprintf("step %q", id), s.timeout)
+		checkBurst(fmt.Sprintf("step %q", id), s.burst)
 		for _, to := range s.to {
 			if f.steps[to] == nil {
 				add("step %q goes to %q, which is not a step", id, to)

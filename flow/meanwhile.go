@@ -81,17 +81,16 @@ func (t *Turn) Hold(holds, ends func(botmesh.Record) bool) {
 }
 
 // Heard ends what [Turn.Meanwhile] began and returns the sequence of the last message
-// that a handler received, zero if there is none.
+// that a handler received or [Turn.Gather] took in, zero if there is none.
 func (t *Turn) Heard() uint64 {
 	l := t.listening
 	l.mu.Lock()
 	stop, done := l.stop, l.done
 	l.mu.Unlock()
-	if done == nil {
-		return 0
+	if done != nil {
+		stop()
+		<-done
 	}
-	stop()
-	<-done
 	return l.through
 }
 
@@ -106,7 +105,8 @@ type listening struct {
 	stop   context.CancelFunc
 	done   chan struct{} // closed when listen has ended; nil before it has begun
 
-	through uint64 // of listen, until done
+	first   *botmesh.Record // that Gather was given and did not take in
+	through uint64          // of listen, from its begin until done
 }
 
 func newListening() *listening {
@@ -117,11 +117,20 @@ func newListening() *listening {
 	}
 }
 
+// next is the next message.
+func (l *listening) next(ctx context.Context, source botmesh.Meanwhile) (botmesh.Record, error) {
+	if r := l.first; r != nil {
+		l.first = nil
+		return *r, nil
+	}
+	return source.Next(ctx)
+}
+
 // listen ends with ctx, which the run's end ends too.
 func (l *listening) listen(ctx context.Context, source botmesh.Meanwhile) {
 	defer close(l.done)
 	for {
-		r, err := source.Next(ctx)
+		r, err := l.next(ctx, source)
 		if err != nil {
 			return
 		}

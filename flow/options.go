@@ -9,6 +9,7 @@ type options struct {
 	triggers []string
 	back     int
 	timeout  timeout
+	burst    burst
 
 	ephemeral bool
 	ttl       time.Duration
@@ -48,6 +49,7 @@ type stepOptions struct {
 	tries int
 
 	timeout timeout
+	burst   burst
 }
 
 type stepOptionFunc func(*stepOptions)

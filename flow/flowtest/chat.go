@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,6 +70,9 @@ func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (b
 	}
 	if c.by != c.replica {
 		run.From = incarnation(c.by)
+	}
+	if len(m.coming) > 0 {
+		return c.bot.Turn(ctx, run, &overhearing{m, m.coming})
 	}
 	return c.bot.Turn(ctx, run, m)
 }
@@ -186,7 +190,29 @@ type midway struct {
 	sent []botmesh.Send
 	user map[string]json.RawMessage // as the first run found it
 	skip int                        // calls of SendNow that only repeat those of an earlier run
+
+	coming []botmesh.Record // right after the record
 }
+
+// overhearing is a midway that tells what is there already of what comes next.
+type overhearing struct {
+	*midway
+	left []botmesh.Record
+}
+
+var errQuiet = errors.New("flowtest: nothing comes")
+
+func (m *overhearing) Next(context.Context) (botmesh.Record, error) {
+	if len(m.left) == 0 {
+		return botmesh.Record{}, errQuiet
+	}
+	r := m.left[0]
+	m.left = m.left[1:]
+	return r, nil
+}
+
+// Interrupt is refused: what would interrupt comes later.
+func (m *overhearing) Interrupt(context.Context) error { return errQuiet }
 
 func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
 	if ctx.Err() != nil {

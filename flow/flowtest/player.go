@@ -96,15 +96,52 @@ func (p *Player) Record(r botmesh.Record) *Player {
 
 // CrashOn writes a text and loses the first run of it just before its commit, as
 // when a replica dies. The run that follows elsewhere finds what was sent with
-// SendNow, and nothing else.
-func (p *Player) CrashOn(text string) *Player {
+// SendNow, and nothing else. More texts are written in quick succession, as by
+// [Player.Quickly].
+func (p *Player) CrashOn(text string, more ...string) *Player {
 	p.t.Helper()
 	r, m := p.next(message(text))
+	m.coming = p.write(more)
 	if _, err := p.chat.run(p.t.Context(), r, 1, m); err != nil {
 		p.t.Fatalf("%q, before the crash: got error %v, want none", text, err)
 	}
-	p.commit(r, 1, m)
-	return p
+	return p.quickly(r, m)
+}
+
+// Quickly writes texts in such quick succession that all are there when the first is
+// handled: they are one message under [flow.Burst], and one after the other without.
+func (p *Player) Quickly(text string, more ...string) *Player {
+	p.t.Helper()
+	r, m := p.next(message(text))
+	m.coming = p.write(more)
+	return p.quickly(r, m)
+}
+
+// write makes texts the chat's next records.
+func (p *Player) write(texts []string) []botmesh.Record {
+	var all []botmesh.Record
+	for _, text := range texts {
+		all = append(all, p.chat.journal(message(text)))
+	}
+	return all
+}
+
+// quickly runs a record, and those that come right after it as far as its run did not deal
+// with them.
+func (p *Player) quickly(r botmesh.Record, m *midway) *Player {
+	p.t.Helper()
+	var heard []botmesh.Send
+	for {
+		coming := m.coming
+		through := p.commit(r, 1, m)
+		heard = append(heard, p.heard...)
+		coming = slices.DeleteFunc(slices.Clone(coming), func(r botmesh.Record) bool { return r.Seq <= through })
+		if len(coming) == 0 {
+			p.heard = heard
+			return p
+		}
+		r, m = coming[0], &midway{coming: coming[1:]}
+	}
 }
 
 // Flaky writes a text whose first runs fail and the next one does not.
@@ -158,8 +195,9 @@ func (p *Player) fail(r botmesh.Record, tries int, m *midway) {
 	}
 }
 
-// commit runs a record, which must not fail, and takes its outcome.
-func (p *Player) commit(r botmesh.Record, try int, m *midway) {
+// commit runs a record, which must not fail, and takes its outcome. It returns how far
+// that goes.
+func (p *Player) commit(r botmesh.Record, try int, m *midway) (through uint64) {
 	p.t.Helper()
 	o, err := p.chat.run(p.t.Context(), r, try, m)
 	if err != nil {
@@ -176,6 +214,7 @@ func (p *Player) commit(r botmesh.Record, try int, m *midway) {
 			p.t.Fatalf("%s %q, %v", r.Type, r.Message.Text, err)
 		}
 	}
+	return o.Through
 }
 
 // Bot looks at the next messages of the bot: exactly these texts, in this order.
