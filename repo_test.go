@@ -70,7 +70,7 @@ var house = map[string][]string{
 	"ingress/spool":       {"internal/jet"},
 	"ingress/ingressmain": {"internal/ingressd", "internal/program", "provider"},
 	"worker": {"bot", "checkpoint/natsstore", "coord", "dispatcher", "flow", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/program",
-		"internal/replay", "internal/workerd", "journal", "outbox", "provider"},
+		"internal/replay", "internal/workerd", "journal", "outbox/...", "outbox", "provider"},
 
 	// What operators look at, and do.
 	"acts":  {"internal/jet"},

@@ -162,7 +162,7 @@ func (rooms *Rooms) lookAtRecords(ctx context.Context, chat botmesh.ChatKey, fro
 	first := entries[0].Record
 	c.Records = Records{Waiting: len(entries), More: len(entries) == maxWaiting, First: first.Seq, Oldest: first.Stored.UTC()}
 	say("%d records wait, the first is %d, a %s, %s", len(entries), first.Seq, first.Type, since(first.Stored))
-	if c.Turn == nil || c.Turn.Holder == "" && len(c.Turn.Line) == 0 {
+	if (c.Pause == nil || !c.Pause.StopsTurns()) && (c.Turn == nil || c.Turn.Holder == "" && len(c.Turn.Line) == 0) {
 		say("nobody asked for its turn: is a worker there, and does it reach NATS and Redis?")
 	}
 	return nil

@@ -18,8 +18,10 @@ import (
 	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/ingress"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/workerd"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
+	"github.com/botmesh-go/botmesh/outbox/ratelimit"
 	"github.com/botmesh-go/botmesh/provider"
 )
 
@@ -113,14 +115,7 @@ func (l *Local) open(cfg LocalConfig, runner *Worker, files botmesh.OpenFile) (e
 	if err != nil {
 		return err
 	}
-	out, err := outbox.Open(ctx, outbox.Config{
-		Stream:      stream(outbox.StreamName(localBot), jet.MemoryConfig{MaxAge: cfg.Retention}),
-		Bot:         localBot,
-		Incarnation: l.coord.Incarnation(),
-		Senders:     cfg.Senders,
-		GiveUp:      cfg.Retention / 4,
-		Logger:      cfg.Logger,
-	})
+	out, err := l.openOutbox(cfg, stream(outbox.StreamName(localBot), jet.MemoryConfig{MaxAge: cfg.Retention}))
 	if err != nil {
 		return err
 	}
@@ -150,6 +145,23 @@ func (l *Local) open(cfg LocalConfig, runner *Worker, files botmesh.OpenFile) (e
 		Logger:      cfg.Logger,
 	})
 	return err
+}
+
+func (l *Local) openOutbox(cfg LocalConfig, stream jet.Stream) (*outbox.Outbox, error) {
+	limiter, err := ratelimit.NewLocal(ratelimit.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return outbox.Open(context.Background(), outbox.Config{
+		Stream:      stream,
+		Bot:         localBot,
+		Incarnation: l.coord.Incarnation(),
+		Senders:     cfg.Senders,
+		Dead:        workerd.SetAside(l.journal),
+		Limiter:     limiter,
+		GiveUp:      cfg.Retention / 4,
+		Logger:      cfg.Logger,
+	})
 }
 
 // Receive takes what came in on a platform. It returns when all of it is stored, and the

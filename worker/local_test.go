@@ -44,6 +44,9 @@ func (*phone) Parse(h http.Header, body []byte) ([]botmesh.Record, error) {
 }
 
 func (p *phone) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
+	if c.Send.Text == "never" {
+		return provider.Sent{}, provider.Permanent(errors.New("phone: never"))
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.heard == nil {
@@ -197,6 +200,26 @@ func TestLocalTriesAgainWakesAndKnowsRepetitions(t *testing.T) {
 			if diff := cmp.Diff(step.want, got); diff != "" {
 				t.Errorf("after %s (-want +got):\n%s", step.say, diff)
 			}
+		}
+	})
+}
+
+// What the platform will never take comes back to the bot here, too.
+//
+// SPEC: O5 D1
+func TestLocalTellsTheBotOfSendsThatFailed(t *testing.T) {
+	t.Parallel()
+	b := bot.New().
+		Command("/never", func(c *bot.Context) error { c.Say("never"); return nil }).
+		OnSendFailed(func(c *bot.Context) error { c.Sayf("lost: %s", c.Record().Failed.Send.Text); return nil })
+	local(t, b, func(l *worker.Local, p *phone) {
+		if err := l.Receive(t.Context(), called("1", "1", "/never")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		if got := p.take("1"); len(got) != 1 || got[0].Text != "lost: never" {
+			t.Errorf("got %v, want what the bot says of it", got)
 		}
 	})
 }

@@ -25,6 +25,8 @@ import (
 // "flows diff [file]" compares the flows with it, for continuous integration: 1 as exit
 // code says that a change strands chats that wait. The file defaults to flows.lock.
 //
+// With "replay provider/chat" as arguments, and settings like the program's, it runs the
+// chat's records again and shows what the bot would say now; nothing is sent or written.
 // With "rebuild provider/chat" as arguments, and settings like the program's, it writes that
 // chat's lost checkpoint anew from the chat's records and sends nothing; "--dry-run" says what
 // it would do. It refuses a chat that has a checkpoint.
@@ -42,8 +44,14 @@ func Main(b *bot.Bot, own ...provider.Sender) {
 	if len(own) > 0 {
 		p.Check = config.Config.CheckSenders
 	}
-	if len(os.Args) > 1 && os.Args[1] == "rebuild" {
-		os.Exit(program.Report(os.Stderr, p.Name, rebuild(p, b, own, os.Args[2:], os.Stdout)))
+	if len(os.Args) > 1 {
+		again := replays{p, b, own, os.Stdout}
+		switch os.Args[1] {
+		case "replay":
+			os.Exit(program.Report(os.Stderr, p.Name, again.replay(os.Args[2:])))
+		case "rebuild":
+			os.Exit(program.Report(os.Stderr, p.Name, again.rebuild(os.Args[2:])))
+		}
 	}
 	p.Run = func(ctx context.Context, p program.Process) error {
 		runner, err := New(Config{Bot: b, Logger: p.Log})

@@ -26,7 +26,7 @@ type chatsCommand struct {
 type chatsList struct {
 	output
 	All   bool   `help:"Every chat that has a checkpoint."`
-	State string `help:"Only those of a state: paused, unreadable, retrying, held, waiting, unsent, idle."`
+	State string `enum:",paused,unreadable,retrying,held,waiting,unsent,idle" default:"" help:"Only those of a state: paused, unreadable, retrying, held, waiting, unsent, idle."`
 	Limit int    `default:"100" help:"The first so many: paused ones, then those that somebody holds, then the others."`
 }
 

@@ -55,7 +55,7 @@ func TestDev(t *testing.T) {
 	}{
 		"ls":            {[]string{"journal", "ls", "--chat", key}, []string{"SEQ", key, "message", "4"}, 0},
 		"show":          {[]string{"journal", "show", key}, []string{"#1 ", "    /order\n", "    pizza\n", "    yes\n"}, 0},
-		"replay":        {[]string{"journal", "replay", key}, []string{"user: /order", "bot:  " + first, "bot:  ordered: 2 x pizza", "replayed 4 records; nothing was sent or written"}, 0},
+		"replay":        {[]string{"journal", "replay", key}, []string{"user: /order", "bot:  " + first, "bot:  ordered: 2 x pizza", "replayed 4 records with the demo bot; nothing was sent or written"}, 0},
 		"replay json":   {[]string{"journal", "replay", key, "-o", "json"}, []string{`"result": "applied"`, `"text": "ordered: 2 x pizza"`}, 0},
 		"ls last":       {[]string{"journal", "ls", "--last=1"}, []string{"SEQ", "\n4 "}, 0},
 		"chats ls":      {[]string{"chats", "ls", "--all"}, []string{"CHAT", key + "  idle   0  "}, 0},

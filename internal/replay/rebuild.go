@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,8 +74,8 @@ type Rebuilt struct {
 // Those records are run that took effect, as far as is known: up to the last one whose
 // letter is in the outbox, or up to which all records are settled. What the bot says of
 // them now is thrown away, whether or not it is what it said then; what it remembers now
-// is what the chat goes on with. What an operator passed over is known of the last pause
-// alone. Of what is kept of users, and of other chats, nothing is changed.
+// is what the chat goes on with. What came while it was paused counts as far as who
+// resumed it wanted. Of what is kept of users, and of other chats, nothing is changed.
 //
 // It holds the chat's turn meanwhile, so that no worker runs it; should one all the
 // same, one of the two compare-and-sets against the absent checkpoint wins. A crash
@@ -136,9 +137,12 @@ func (in Rooms) run(ctx context.Context, cfg Config, o Order) (checkpoint.Checkp
 	if err := in.whole(ctx, o); err != nil {
 		return checkpoint.Checkpoint{}, Rebuilt{}, err
 	}
+	if cfg.PassesOver, err = in.passedOver(ctx, o.Chat); err != nil {
+		return checkpoint.Checkpoint{}, Rebuilt{}, err
+	}
 	chat, out := New(cfg), Rebuilt{}
 	var next botmesh.Record // the first that is left
-	err = in.each(ctx, o.Chat, func(e journal.Entry) error {
+	err = Each(ctx, in.Journal, o.Chat, func(e journal.Entry) error {
 		if e.Record.Seq > said.cursor {
 			if out.Left++; out.Left == 1 {
 				next = e.Record
@@ -171,6 +175,22 @@ func (in Rooms) run(ctx context.Context, cfg Config, o Order) (checkpoint.Checkp
 	}
 	out.Timers, out.Waits = len(cp.Timers), len(cp.State) > 0
 	return cp, out, nil
+}
+
+// passedOver tells what operators who resumed the chat wanted to have no effect.
+func (in Rooms) passedOver(ctx context.Context, chat botmesh.ChatKey) (func(botmesh.Record) bool, error) {
+	var pauses []botmesh.Resume
+	err := Each(ctx, in.Journal, chat, func(e journal.Entry) error {
+		if p := e.Record.Resume; p != nil {
+			pauses = append(pauses, *p)
+		}
+		return nil
+	})
+	return func(r botmesh.Record) bool {
+		return slices.ContainsFunc(pauses, func(p botmesh.Resume) bool {
+			return r.Seq <= p.Through && r.Seq != p.Keep && !r.Stored.Before(p.Paused)
+		})
+	}, err
 }
 
 // whole fails if records from the journal's beginning are gone, unless that is all right.
@@ -232,10 +252,11 @@ func (in Rooms) said(ctx context.Context, chat botmesh.ChatKey) (said, error) {
 	}
 }
 
-// each calls do for every record of a chat, from the first that is kept.
-func (in Rooms) each(ctx context.Context, chat botmesh.ChatKey, do func(journal.Entry) error) error {
+// Each calls do for every record of a chat, from the first that the journal keeps. Errors
+// are do's, or as of [journal.Journal.List].
+func Each(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, do func(journal.Entry) error) error {
 	for from := uint64(0); ; {
-		entries, err := in.Journal.List(ctx, journal.Filter{Chat: chat, From: from, Limit: page})
+		entries, err := j.List(ctx, journal.Filter{Chat: chat, From: from, Limit: page})
 		if err != nil {
 			return fmt.Errorf("replay: %w", err)
 		}

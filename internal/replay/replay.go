@@ -8,7 +8,7 @@
 // run of another. What a handler does itself, outside Botmesh, it does again.
 //
 // What belongs here: the runs, and what is to be known before their result may be
-// written. Showing it does not.
+// written.
 package replay
 
 import (

@@ -12,10 +12,10 @@ import (
 	"github.com/botmesh-go/botmesh/outbox"
 )
 
-// setAside puts a part that a platform will never take among the dead letters, and
+// SetAside is what becomes of parts that can not be sent: it puts a part that a platform will never take among the dead letters, and
 // then tells the chat. A crash in between, or before the receipt, repeats both: the
 // dead letter is one by its subject, the record by its id.
-func setAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
+func SetAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
 	return func(ctx context.Context, d outbox.DeadSend) error {
 		err := j.SetAsidePart(ctx, journal.DeadPart{
 			Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error, Trace: d.Trace,

@@ -57,7 +57,7 @@ func (w *Worker) wire(ctx context.Context, coordinator coord.Coordinator) (*open
 		Incarnation: coordinator.Incarnation(),
 		Senders:     w.senders.all,
 		InDoubt:     w.senders.inDoubt,
-		Dead:        setAside(o.journal),
+		Dead:        SetAside(o.journal),
 		Paused:      func(chat botmesh.ChatKey) bool { return o.pauses.Known(chat).On },
 		Limiter:     w.cfg.Limiter,
 		Hold:        s.Lease,

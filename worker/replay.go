@@ -1,0 +1,139 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/program"
+	"github.com/botmesh-go/botmesh/internal/replay"
+	"github.com/botmesh-go/botmesh/internal/workerd"
+	"github.com/botmesh-go/botmesh/provider"
+)
+
+const (
+	replayUsage  = "want: replay [settings] provider/chat"
+	rebuildUsage = "want: rebuild [--dry-run] [--partial] [--as name] [settings] provider/chat"
+)
+
+const (
+	// replayTime and rebuildTime bound a whole command: the wait for the servers, and the runs.
+	replayTime  = time.Hour
+	rebuildTime = 10 * time.Minute
+)
+
+// replays are the commands that run the records of a chat again.
+type replays struct {
+	program program.Program
+	bot     *bot.Bot
+	own     []provider.Sender
+	stdout  io.Writer
+}
+
+// replay shows what the bot would say now to the records of a chat.
+func (r replays) replay(args []string) error {
+	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
+	return r.run(flags, replayUsage, args, replayTime, func(ctx context.Context, w *workerd.Worker, chat botmesh.ChatKey) error {
+		n := 0
+		err := w.Replay(ctx, chat, func(s replay.Step) error {
+			n++
+			_, err := io.WriteString(r.stdout, s.String()) // at once: a record may take its time
+			return err
+		})
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w %s", replay.ErrNoRecords, chat)
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(r.stdout, "replayed %d records; nothing was sent or written\n", n)
+		}
+		return err
+	})
+}
+
+// rebuild writes a chat's lost checkpoint anew, and tells what came of it.
+func (r replays) rebuild(args []string) error {
+	var o replay.Order
+	flags := flag.NewFlagSet("rebuild", flag.ContinueOnError)
+	flags.BoolVar(&o.Dry, "dry-run", false, "")
+	flags.BoolVar(&o.Partial, "partial", false, "")
+	by := flags.String("as", "who runs "+r.program.Name, "")
+	return r.run(flags, rebuildUsage, args, rebuildTime, func(ctx context.Context, w *workerd.Worker, chat botmesh.ChatKey) error {
+		o.Chat = chat
+		is, err := w.Rebuild(ctx, *by, o)
+		if err != nil {
+			return advised(err)
+		}
+		return told(r.stdout, o, is)
+	})
+}
+
+// run reads what a command is asked for and calls do with a worker that serves nothing.
+func (r replays) run(flags *flag.FlagSet, usage string, args []string, limit time.Duration,
+	do func(context.Context, *workerd.Worker, botmesh.ChatKey) error) error {
+	loaded, err := r.program.Load(args)
+	if err != nil {
+		return err
+	}
+	flags.SetOutput(io.Discard)
+	if err := flags.Parse(loaded.Rest); err != nil || flags.NArg() != 1 {
+		return config.Wrong(errors.Join(err, errors.New(usage)))
+	}
+	chat, err := botmesh.ParseChatKey(flags.Arg(0))
+	if err != nil {
+		return config.Wrong(err)
+	}
+	log := program.Logger(os.Stderr, loaded.Log)
+	runner, err := New(Config{Bot: r.bot, Logger: log})
+	if err != nil {
+		return config.Wrong(err)
+	}
+	ctx, stop := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("not done within %v", limit))
+	defer stop()
+	ctx, ignore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer ignore()
+	w, err := workerd.New(ctx, workerd.Config{Settings: loaded.Config, Runner: runner, Senders: r.own, Version: program.Version(), Log: log})
+	if err != nil {
+		return err
+	}
+	err = do(ctx, w, chat)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return err
+}
+
+// advised adds to an error what to do about it.
+func advised(err error) error {
+	switch {
+	case errors.Is(err, replay.ErrPartial):
+		return fmt.Errorf("%w; to go on from what there is, say --partial", err)
+	case errors.Is(err, replay.ErrExists):
+		return fmt.Errorf("%w: there is nothing to rebuild", err)
+	case errors.Is(err, botmesh.ErrUnknown):
+		return fmt.Errorf("%w; it may be done: say the same again, to see", err)
+	}
+	return err
+}
+
+func told(w io.Writer, o replay.Order, is replay.Rebuilt) error {
+	done := fmt.Sprintf("rebuilt at revision %d", is.Revision)
+	if o.Dry {
+		done = "would be rebuilt, nothing was written"
+	}
+	where := "no conversation waits"
+	if is.Waits {
+		where = "a conversation waits"
+	}
+	_, err := fmt.Fprintf(w, "%s: %s from %d records, the last is #%d; %s, %d timers are armed, %d records are left to the workers\n",
+		o.Chat, done, is.Records, is.Cursor, where, is.Timers, is.Left)
+	return err
+}
