@@ -72,7 +72,8 @@ func (t *Turn) Fence() uint64 { return t.run.Fence }
 // Say sends a text, as it is, when the run has ended well.
 func (t *Turn) Say(text string) { t.Send(botmesh.Send{Text: text}) }
 
-// Sayf is Say with the verbs of package fmt, in the language of the chat: see [Turn.T].
+// Sayf is Say with the verbs of package fmt, in the language of the chat; strings in a list
+// are joined by commas. See [Turn.T].
 func (t *Turn) Sayf(format string, args ...any) { t.Say(t.T(format, args...)) }
 
 // Send sends a message when the run has ended well. Messages keep their order.
