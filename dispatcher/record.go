@@ -201,7 +201,7 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record,
 	h.user = nil
 	ctx, interrupt := context.WithCancelCause(ctx)
 	defer interrupt(nil)
-	m, w := newMidway(h.newSigns(r)), h.watch(r, also)
+	m, w := newMidway(h.newSigns(ctx, r)), h.watch(r, also)
 	defer m.end()
 	defer w.stop()
 	ended := h.d.start(ctx, h.runOf(r, also, tries), m)

@@ -38,7 +38,8 @@ const nothing = time.Hour
 // the last one. Nothing is written: a crash leaves what the user saw, which the last text
 // of a later run replaces.
 type signs struct {
-	ctx      context.Context // the turn's
+	ctx      context.Context // the run's
+	turn     context.Context
 	delivery *outbox.Delivery
 	record   botmesh.Record
 
@@ -56,15 +57,15 @@ type signs struct {
 	never          map[int]bool
 }
 
-func (h *hold) newSigns(r botmesh.Record) *signs {
-	return &signs{ctx: h.ctx, delivery: h.delivery, record: r, wake: make(chan struct{}, 1), never: map[int]bool{}}
+func (h *hold) newSigns(ctx context.Context, r botmesh.Record) *signs {
+	return &signs{ctx: ctx, turn: h.ctx, delivery: h.delivery, record: r, wake: make(chan struct{}, 1), never: map[int]bool{}}
 }
 
 // want notes that a sign is wanted.
 func (s *signs) want(note func(*signs)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.over || s.ctx.Err() != nil {
 		return
 	}
 	note(s)
@@ -125,7 +126,7 @@ func (s *signs) show(ctx context.Context) time.Duration {
 	if wait <= 0 && ctx.Err() == nil {
 		var shown bool
 		l := botmesh.Letter{ID: botmesh.LetterID(s.record.Chat, s.record.Epoch, s.record.Seq)}
-		wait, shown = s.delivery.Show(s.ctx, l.Replaced(botmesh.Part{Send: send}), send)
+		wait, shown = s.delivery.Show(s.turn, l.Replaced(botmesh.Part{Send: send}), send)
 		s.showAt, s.never[send.Replaces] = time.Now().Add(wait), wait == 0
 		if shown || wait == 0 {
 			s.showed(send)

@@ -77,8 +77,11 @@ func TestWhatIsShownInBetweenComesInBetween(t *testing.T) {
 			play(t, func(w *world) {
 				w.bot.on = growing(c.pause, "a", "b", "c")
 				w.platform.rule = func(_, text string, _ int) error {
-					if text == c.slow {
-						time.Sleep(4 * time.Second) // virtual
+					switch text {
+					case "…":
+						time.Sleep(100 * time.Millisecond) // virtual; before that nothing can be shown
+					case c.slow:
+						time.Sleep(4 * time.Second)
 					}
 					return nil
 				}

@@ -29,8 +29,8 @@ func TestWhatIsPutOffDuringATenureIsCalledInIt(t *testing.T) {
 		began := time.Now()
 		want(w, "calls after a second", len(w.called()), 1)
 		time.Sleep(6 * time.Second)
-		want(w, "what was taken", w.taken, []string{"a", "b"})
 		want(w, "when the last was called", w.lastCall().at.Sub(began), 5*time.Second)
 		p.end(d)
+		want(w, "what was taken", w.taken, []string{"a", "b"})
 	})
 }
