@@ -171,7 +171,8 @@ func notPaused(is acts.Pause) string {
 	if is.How == "" {
 		return "the chat is not paused"
 	}
-	return fmt.Sprintf("%s resumed the chat with --%s at %s", is.By, is.How, is.Resumed.Format(time.RFC3339))
+	return fmt.Sprintf("%s resumed the chat with --%s at %s: the same again repeats what may not have reached it, and for another choice pause it first, which brings back nothing that was passed over",
+		is.By, is.How, is.Resumed.Format(time.RFC3339))
 }
 
 // passOver says which records a pause that ends passes over: the user's up to the

@@ -80,6 +80,9 @@ func TestOfTwoWhoResumeAtOnceOneIsFirst(t *testing.T) {
 	if status, text := operate(t, api, "ana", "resume", `{"how":"ask-again"}`); status != http.StatusConflict {
 		t.Errorf("who is second: got %d %s, want 409", status, text)
 	}
+	if status, text := operate(t, api, "ana", "resume", `{"how":"ask-again"}`); status != http.StatusConflict || !strings.Contains(text, "bo resumed the chat with --skip") || !strings.Contains(text, "pause it first") {
+		t.Errorf("who tries again: got %d %s, want 409 with who was first and what to do", status, text)
+	}
 	entries, err := j.Read(t.Context(), botmesh.ChatKey{Provider: "telegram", Chat: "7"}, 0, 10)
 	if err != nil || len(entries) != 1 || entries[0].Record.Resume == nil || entries[0].Record.Resume.Ask {
 		t.Errorf("got the records %+v, %v, want that of who was first", entries, err)

@@ -138,6 +138,8 @@ type Armed struct {
 	ID string `json:"id"`
 	// Trace is the trace context of the run that armed it.
 	Trace map[string]string `json:"trace,omitempty"`
+	// Set is when it was armed, zero if an older build did.
+	Set time.Time `json:"set,omitzero"`
 	botmesh.Timer
 }
 

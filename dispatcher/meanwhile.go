@@ -114,7 +114,7 @@ func (w *watch) look(ctx context.Context) {
 
 // find reads the next message from the journal.
 func (w *watch) find(ctx context.Context) (botmesh.Record, bool) {
-	if w.shut || len(w.more) >= botmesh.MaxAlso {
+	if w.shut || len(w.more) >= botmesh.MaxAlso || w.h.stopped() {
 		return botmesh.Record{}, false
 	}
 	entries, err := w.h.d.cfg.Journal.Read(ctx, w.h.chat, w.last, readLimit)
@@ -133,7 +133,7 @@ func (w *watch) find(ctx context.Context) (botmesh.Record, bool) {
 				continue
 			}
 		}
-		if e.Err != nil || r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback {
+		if e.Err != nil || r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback || w.h.passedOver(r) {
 			w.shut = true
 			return botmesh.Record{}, false
 		}

@@ -13,7 +13,7 @@ import (
 // again and again, and whoever resumes it puts a record into its journal, whose nudge
 // wakes it at once. The pause is looked at before a ticket is taken, before each run of a
 // record, and by the outbox before each call to the platform. A run that is under way
-// ends and is committed; what it says waits.
+// takes in no further message, ends and is committed; what it says waits.
 
 // errPaused says when to come again to a chat that is paused.
 func (d *Dispatcher) errPaused() error {
@@ -39,6 +39,12 @@ func (l *lane) paused(ctx context.Context) error {
 		return l.d.errPaused()
 	}
 	return nil
+}
+
+// stopped reports whether an operator has paused the chat, as far as this replica knows.
+// What comes then is for whoever resumes it, and not for a run that is under way.
+func (h *hold) stopped() bool {
+	return h.d.cfg.Pauses != nil && h.d.cfg.Pauses.Known(h.chat).StopsTurns()
 }
 
 // passedOver reports whether an operator, who resumed the chat, wants a record to have
@@ -71,8 +77,9 @@ func (h *hold) resume(ctx context.Context, r botmesh.Record, more []botmesh.Reco
 	return h.confirm(ctx)
 }
 
-// thaw gives the timers that were armed when a chat was paused the time that they had
-// left. Those that fired meanwhile were passed over, and fire again.
+// thaw gives the timers that stood still while a chat was paused the time that they had
+// left: when it was paused, or when a run that was under way armed them. Those that fired
+// meanwhile were passed over, and fire again. Those armed since stay as they are.
 func thaw(next *checkpoint.Checkpoint, r botmesh.Resume) {
 	if len(next.Timers) == 0 {
 		return
@@ -80,8 +87,14 @@ func thaw(next *checkpoint.Checkpoint, r botmesh.Resume) {
 	next.Timers = slices.Clone(next.Timers)
 	e := effectsOf(next)
 	for i, t := range next.Timers {
-		left := max(0, t.At.Sub(r.Paused))
-		next.Timers[i].At = r.Resumed.Add(left)
+		from := r.Paused
+		if t.Set.After(from) {
+			from = t.Set
+		}
+		if !from.Before(r.Resumed) {
+			continue
+		}
+		next.Timers[i].At = r.Resumed.Add(max(0, t.At.Sub(from)))
 		e.Arm = append(e.Arm, t.ID)
 	}
 }

@@ -63,6 +63,12 @@ func (o *operator) pause(chat string, scope acts.Scope) acts.Pause {
 // from the journal's end.
 func (o *operator) resume(p acts.Pause, ask bool, keep uint64) {
 	o.w.t.Helper()
+	o.tell(o.lift(p, keep), ask)
+}
+
+// lift ends a pause, and tells nobody.
+func (o *operator) lift(p acts.Pause, keep uint64) acts.Pause {
+	o.w.t.Helper()
 	j, err := journal.Open(o.w.t.Context(), journal.Config{Bot: "demo", Inbox: o.w.stream("INBOX"), Dead: o.w.stream("DEAD")})
 	if err != nil {
 		o.w.t.Fatal(err)
@@ -79,6 +85,16 @@ func (o *operator) resume(p acts.Pause, ask bool, keep uint64) {
 		p.Through = 0
 	}
 	if _, err := o.pauses.Set(o.w.t.Context(), p); err != nil {
+		o.w.t.Fatal(err)
+	}
+	return p
+}
+
+// tell journals the end of a pause.
+func (o *operator) tell(p acts.Pause, ask bool) {
+	o.w.t.Helper()
+	j, err := journal.Open(o.w.t.Context(), journal.Config{Bot: "demo", Inbox: o.w.stream("INBOX"), Dead: o.w.stream("DEAD")})
+	if err != nil {
 		o.w.t.Fatal(err)
 	}
 	r := botmesh.Record{Type: botmesh.TypeEvent, ID: "release:" + p.ID, Chat: p.Chat}
@@ -260,6 +276,83 @@ func freezesTimers(t *testing.T, ignored bool) {
 			t.Errorf("got %+v armed after all fired", cp.Timers)
 		}
 		w.settled(5 * time.Minute)
+	})
+}
+
+// A timer that a run armed which was under way when its chat was paused stands still from
+// then on, and one that is armed once the chat is resumed does not at all.
+//
+// SPEC: H12. DESIGN: N9.
+func TestAPauseFreezesNoTimeBeforeATimerWasSet(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		o := pausing(w)
+		fired := reminding(w)
+		remind := w.bot.on
+		w.bot.on = func(ctx context.Context, r botmesh.Run, m botmesh.Midway, out botmesh.Outcome) (botmesh.Outcome, error) {
+			switch {
+			case r.Record.Resume != nil:
+				return botmesh.Outcome{Ignored: true}, nil
+			case r.Record.Message.Text == "arm tea 10m":
+				time.Sleep(50 * time.Second)
+				r.Now = time.Now()
+			}
+			return remind(ctx, r, m, out)
+		}
+		w.start()
+		w.post("a", "arm tea 10m")
+		time.Sleep(time.Second)
+		p := o.pause("a", acts.All)
+		time.Sleep(time.Hour)
+		p = o.lift(p, 0)
+		resumed := time.Now()
+		w.post("a", "arm egg 20m") // it is run before the record that resumes the chat
+		w.waitFor(func() bool { return len(w.checkpoint("a").Timers) == 2 })
+		o.tell(p, false)
+		for _, c := range []struct {
+			after time.Duration
+			fired int
+		}{{10*time.Minute - 5*time.Second, 0}, {10*time.Minute + 5*time.Second, 1}, {20*time.Minute - 5*time.Second, 1}, {20*time.Minute + 5*time.Second, 2}} {
+			time.Sleep(c.after - time.Since(resumed))
+			if got := fired.all(); len(got) != c.fired {
+				t.Errorf("%v after it was resumed: got %q fired, want %d", c.after, got, c.fired)
+			}
+		}
+		w.settled(5 * time.Minute)
+	})
+}
+
+// A run that is under way when its chat is paused takes in nothing that comes then, nor
+// what is passed over once the chat is resumed.
+//
+// DESIGN: N9.
+func TestARunUnderWayTakesInNothingOfAPause(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		o := pausing(w)
+		var runs list[string]
+		yielding(w, &runs)
+		yield := w.bot.on
+		w.bot.on = func(ctx context.Context, r botmesh.Run, m botmesh.Midway, out botmesh.Outcome) (botmesh.Outcome, error) {
+			if r.Record.Resume != nil {
+				return botmesh.Outcome{Ignored: true}, nil
+			}
+			return yield(ctx, r, m, out)
+		}
+		w.start()
+		w.post("a", "one") // takes half a minute
+		time.Sleep(time.Second)
+		p := o.pause("a", acts.All)
+		w.post("a", "two")
+		time.Sleep(10 * time.Second)
+		o.resume(p, false, 0)
+		time.Sleep(time.Minute)
+		if diff := cmp.Diff([]string{"[one] 1"}, runs.all()); diff != "" {
+			t.Errorf("runs (-want +got):\n%s", diff)
+		}
+		w.post("a", "three")
+		w.settled(2 * time.Minute)
+		o.expect("after the next message", "a", "hm", "to [one]", "hm", "to [three]")
 	})
 }
 

@@ -24,6 +24,7 @@ func setTimers(ctx context.Context, next *checkpoint.Checkpoint, r botmesh.Recor
 	}
 	timers := slices.Clone(next.Timers)
 	var arm, disarm []string
+	now := time.Now().UTC()
 	drop := func(name string) {
 		timers = slices.DeleteFunc(timers, func(t checkpoint.Armed) bool {
 			if t.Name == name {
@@ -46,7 +47,7 @@ func setTimers(ctx context.Context, next *checkpoint.Checkpoint, r botmesh.Recor
 		}
 		drop(t.Name)
 		id := fmt.Sprintf("%s-%d-t%d", r.Epoch, r.Seq, i)
-		timers, arm = append(timers, checkpoint.Armed{ID: id, Trace: telemetry.Inject(ctx), Timer: t}), append(arm, id)
+		timers, arm = append(timers, checkpoint.Armed{ID: id, Trace: telemetry.Inject(ctx), Set: now, Timer: t}), append(arm, id)
 	}
 	if len(timers) > botmesh.MaxTimers {
 		return fmt.Errorf("%d timers are armed, want at most %d", len(timers), botmesh.MaxTimers)
