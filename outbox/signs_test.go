@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,8 +111,9 @@ func TestASignWaitsForLetters(t *testing.T) {
 		a := w.process("a", editing)
 		d := a.Deliver(w.Context(), chatA)
 		a.wait(d, a.grow("…"))
+		var free atomic.Bool
 		a.answer = func(_ context.Context, part string) error {
-			if part == "2" {
+			if part == "2" && !free.Load() {
 				return provider.Retry(errors.New("later"), 5*time.Second)
 			}
 			return nil
@@ -122,7 +124,7 @@ func TestASignWaitsForLetters(t *testing.T) {
 		if _, shown := d.Show(w.Context(), grown, botmesh.Send{Text: "half"}); shown {
 			t.Error("got a sign, want the letter first")
 		}
-		a.answer = nil
+		free.Store(true)
 		<-time.After(time.Until(s.NotBefore))
 		a.wait(d, seq)
 		a.shown(d, "half")
