@@ -1,0 +1,138 @@
+package worker
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/natstest"
+	"github.com/botmesh-go/botmesh/internal/redistest"
+	"github.com/botmesh-go/botmesh/internal/workerd"
+	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
+)
+
+// What is asked on the command line is done on real servers, or said what is wrong with it.
+//
+// SPEC: J7
+func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are the environment's
+	telegram := telegramtest.New("1:x")
+	api := httptest.NewServer(telegram)
+	t.Cleanup(api.Close)
+	servers := natstest.Start(t)
+	for key, value := range map[string]string{
+		"BOTMESH_NATS_URL": servers, "BOTMESH_REDIS_URL": redistest.Start(t).URL(), "BOTMESH_LEASE": "2s",
+		"BOTMESH_TELEGRAM_TOKEN": "1:x", "BOTMESH_TELEGRAM_API_URL": api.URL, "BOTMESH_LOG_LEVEL": "error",
+	} {
+		t.Setenv(key, value)
+	}
+	b := bot.New().Command("/hi", func(c *bot.Context) error { c.Say("hello"); return nil })
+	serveOne(t, b, telegram, servers)
+
+	var out strings.Builder
+	again := replays{program: workerd.Program(), bot: b, stdout: &out}
+	for _, c := range []struct {
+		name string
+		do   func([]string) error
+		args []string
+		want string // of the output, or of the error
+		bad  bool
+	}{
+		{"replay", again.replay, []string{"telegram/5"}, "user: /hi\n    bot:  hello\nreplayed 1 records", false},
+		{"a chat without records", again.replay, []string{"telegram/6"}, "no record of the chat", false},
+		{"a chat that is none", again.replay, []string{"nobody"}, "not a chat key", true},
+		{"no chat", again.rebuild, nil, rebuildUsage, true},
+		{"a flag that is none", again.rebuild, []string{"--soon", "telegram/5"}, "-soon", true},
+		{"a setting that is wrong", again.rebuild, []string{"--lease=x", "telegram/5"}, "--lease", true},
+		{"with a checkpoint", again.rebuild, []string{"telegram/5"}, "nothing to rebuild", false},
+		{"dry", func(args []string) error { lose(t, servers, "telegram.5"); return again.rebuild(args) },
+			[]string{"--dry-run", "telegram/5"}, "telegram/5: would be rebuilt, nothing was written", false},
+		{"for real", again.rebuild, []string{"telegram/5"}, "telegram/5: rebuilt at revision", false},
+	} {
+		out.Reset()
+		err := c.do(c.args)
+		got := out.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, c.want) || config.IsWrong(err) != c.bad {
+			t.Errorf("%s: got %q, %v, want %q", c.name, got, err, c.want)
+		}
+	}
+	if got := telegram.Texts("5"); len(got) != 1 {
+		t.Errorf("got %q, want the one answer", got)
+	}
+}
+
+// serveOne has a worker answer one message and end.
+func serveOne(t *testing.T, b *bot.Bot, telegram *telegramtest.Server, servers string) {
+	t.Helper()
+	loaded, err := workerd.Program().Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := New(Config{Bot: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := workerd.New(t.Context(), workerd.Config{Settings: loaded.Config, Runner: runner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	natstest.Until(t, "ready", func() bool { return w.Ready(t.Context()) == nil })
+	conn, err := jet.Dial(t.Context(), jet.Config{URL: servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	j, err := journal.NewPublisher(journal.Config{Bot: "demo", Inbox: conn.Stream(journal.InboxStream("demo"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	natstest.Until(t, "published", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := j.Publish(ctx, botmesh.Record{
+			Type: botmesh.TypeMessage, ID: "1", User: "5", Chat: botmesh.ChatKey{Provider: "telegram", Chat: "5"}, Message: botmesh.Message{Text: "/hi"},
+		})
+		return err == nil
+	})
+	natstest.Until(t, "answered", func() bool { return len(telegram.Texts("5")) == 1 })
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lose deletes a chat's checkpoint.
+func lose(t *testing.T, servers, chat string) {
+	t.Helper()
+	conn, err := nats.Connect(servers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := js.Stream(t.Context(), "KV_BOT_demo_CP")
+	if err == nil {
+		err = s.Purge(t.Context(), jetstream.WithPurgeSubject("$KV.BOT_demo_CP."+chat))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
