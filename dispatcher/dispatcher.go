@@ -49,7 +49,7 @@ type Config struct {
 	IdleChats int
 	// Retention is the longest time that the journal or the outbox keeps a record.
 	// Effects older than that, less a day, count as flushed; a checkpoint that
-	// holds no conversation is removed after twice that. Defaults to 7 days.
+	// holds no conversation is removed after twice that. Defaults to 8 days.
 	Retention time.Duration
 	// Deploy is the number of this deploy: checkpoints of a higher one are left
 	// alone. Zero turns that off.
@@ -71,7 +71,7 @@ func (c *Config) validate() error {
 	def(&c.Settle, time.Minute)
 	def(&c.Drain, 15*time.Second)
 	def(&c.Backoff, 2*time.Second)
-	def(&c.Retention, 7*24*time.Hour)
+	def(&c.Retention, 8*24*time.Hour)
 	def(&c.ParkAfter, 6*time.Minute)
 	for _, n := range []struct {
 		v *int

@@ -9,7 +9,7 @@ import (
 
 // Defaults of the journal's streams.
 const (
-	DefaultRetention  = 168 * time.Hour
+	DefaultRetention  = 8 * 24 * time.Hour
 	DefaultDuplicates = 2 * time.Minute
 	deadRetention     = 30 * 24 * time.Hour
 )
@@ -20,7 +20,7 @@ type Sizing struct {
 	// Replicas is how many servers keep each message. Zero is decided when a stream
 	// is made.
 	Replicas int
-	// Retention is how long a record is kept. Defaults to seven days.
+	// Retention is how long a record is kept. Defaults to eight days.
 	Retention time.Duration
 	// Duplicates is how long the stream itself knows a repeated id; at least 100 ms,
 	// at most Retention. Defaults to two minutes.

@@ -31,7 +31,7 @@ type Sizing struct {
 	Bot string
 	// Replicas is how many servers keep each message. Defaults to 1.
 	Replicas int
-	// Retention is how long the journal keeps a record. Defaults to seven days.
+	// Retention is how long the journal keeps a record. Defaults to eight days.
 	Retention time.Duration
 }
 
@@ -52,7 +52,7 @@ func Streams(s Sizing) []jetstream.StreamConfig {
 		Storage:     jetstream.FileStorage,
 		Discard:     jetstream.DiscardNew,
 		Replicas:    cmp.Or(s.Replicas, 1),
-		MaxAge:      cmp.Or(s.Retention, 7*24*time.Hour) + 24*time.Hour,
+		MaxAge:      cmp.Or(s.Retention, 8*24*time.Hour) + 24*time.Hour,
 		AllowDirect: false,
 		Metadata:    map[string]string{epochKey: ""},
 	}}

@@ -19,7 +19,7 @@ type Config struct {
 	TurnWait        time.Duration `key:"turn_wait" default:"2m" help:"how long a message waits for its turn before it is put off"`
 	Settle          time.Duration `key:"settle" default:"1m" help:"how long the run of one message may take"`
 	MaxPoll         time.Duration `key:"max_poll" default:"100ms" help:"how often a waiter asks Redis while it gets no wake-ups"`
-	Retention       time.Duration `key:"retention" default:"168h" help:"how long the journal keeps messages"`
+	Retention       time.Duration `key:"retention" default:"192h" help:"how long the journal keeps messages; a repetition that comes later is not recognised"`
 	DuplicateWindow time.Duration `key:"duplicate_window" default:"2m" help:"how long the journal itself recognises a repeated webhook; recent ones of a chat are recognised for longer"`
 	Tries           int           `key:"tries" default:"5" help:"how often a failing message is tried before it is set aside"`
 	Concurrency     int           `key:"concurrency" default:"256" help:"chats that a worker runs at once"`
