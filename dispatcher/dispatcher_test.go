@@ -383,7 +383,7 @@ func TestACheckpointWithoutAConversationExpires(t *testing.T) {
 		w.post("b", "x")
 		w.settled(time.Minute)
 		r.drain()
-		time.Sleep(15 * 24 * time.Hour)
+		time.Sleep(17 * 24 * time.Hour)
 		for chat, want := range map[string]bool{"a": false, "b": true} {
 			row, err := natsRow(t, w, chat)
 			if err != nil || (row.Revision != 0) != want {

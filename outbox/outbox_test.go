@@ -236,7 +236,7 @@ func TestStreamsIsWhatTheProtocolNeeds(t *testing.T) {
 	if diff := cmp.Diff(want, all[0]); diff != "" {
 		t.Errorf("stream (-want +got):\n%s", diff)
 	}
-	if got := Streams(Sizing{Bot: "demo"})[0]; got.MaxAge != 8*24*time.Hour || got.Replicas != 1 {
-		t.Errorf("defaults: got %v and %d replicas, want 192h and 1", got.MaxAge, got.Replicas)
+	if got := Streams(Sizing{Bot: "demo"})[0]; got.MaxAge != 9*24*time.Hour || got.Replicas != 1 {
+		t.Errorf("defaults: got %v and %d replicas, want 216h and 1", got.MaxAge, got.Replicas)
 	}
 }

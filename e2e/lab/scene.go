@@ -30,7 +30,7 @@ const (
 
 	// retention is what the programs are told, and far more than a run lasts. The
 	// streams themselves forget nothing.
-	retention = 7 * 24 * time.Hour
+	retention = 8 * 24 * time.Hour
 )
 
 // sceneConfig describes a scene.

@@ -32,7 +32,7 @@ func newWeather(rng *rand.Rand) weather {
 	rate := func(of ...int) int { return of[rng.IntN(len(of))] }
 	w := weather{
 		replicas: 2 + rng.IntN(2), chats: 2 + rng.IntN(3), records: 3 + rng.IntN(4),
-		retention: 7 * 24 * time.Hour,
+		retention: 8 * 24 * time.Hour,
 	}
 	if rng.IntN(12) == 0 {
 		return w // calm
