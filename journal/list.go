@@ -24,8 +24,8 @@ type Filter struct {
 	// Chat lists one chat's alone.
 	Chat botmesh.ChatKey
 	// From lists from a sequence on. To go on with a listing, give the sequence
-	// after the last one's.
-	From uint64
+	// after the last one's. To ends with a sequence, zero for no end.
+	From, To uint64
 	// Since and Until bound the time of storing, by the server's clock.
 	Since, Until time.Time
 	// Limit defaults to DefaultList and is at most [MaxList].
@@ -92,7 +92,7 @@ func scan(ctx context.Context, stream jet.Stream, subject string, f Filter, keep
 		limit = DefaultList
 	}
 	return jet.Scan(ctx, stream, subject, jet.Window{
-		From: f.From, Since: f.Since, Until: f.Until, Limit: min(limit, MaxList), Newest: f.Newest, Keep: keep,
+		From: f.From, To: f.To, Since: f.Since, Until: f.Until, Limit: min(limit, MaxList), Newest: f.Newest, Keep: keep,
 	})
 }
 

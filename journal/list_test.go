@@ -36,6 +36,8 @@ func TestListFiltersByChatPlaceAndTime(t *testing.T) {
 			"all":          {Filter{Limit: MaxList + 1}, "0", "599", 599},
 			"chat":         {Filter{Chat: chat("1"), Limit: 1000}, "1", "599", 300},
 			"from":         {Filter{From: 501, Limit: 1000}, "500", "599", 100},
+			"to":           {Filter{From: 11, To: 20}, "10", "19", 10},
+			"newest to":    {Filter{Newest: true, To: 20, Limit: 3}, "17", "19", 3},
 			"since":        {Filter{Since: at(590), Limit: 1000}, "590", "599", 10},
 			"since gap":    {Filter{Since: at(300), Limit: 1000}, "301", "599", 299},
 			"between":      {Filter{Since: at(10).Add(-time.Second), Until: at(19), Limit: 1000}, "10", "19", 10},

@@ -26,7 +26,8 @@ import (
 // code says that a change strands chats that wait. The file defaults to flows.lock.
 //
 // With "replay provider/chat" as arguments, and settings like the program's, it runs the
-// chat's records again and shows what the bot would say now; nothing is sent or written.
+// chat's records again and shows what the bot would say now, between "--from" and "--to" as
+// sequences, "--since" and "--until" as times; nothing is sent or written.
 // With "rebuild provider/chat" as arguments, and settings like the program's, it writes that
 // chat's lost checkpoint anew from the chat's records and sends nothing; "--dry-run" says what
 // it would do. It refuses a chat that has a checkpoint.

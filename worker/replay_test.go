@@ -48,6 +48,9 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 		bad  bool
 	}{
 		{"replay", again.replay, []string{"telegram/5"}, "user: /hi\n    bot:  hello\nreplayed 1 records", false},
+		{"a range", again.replay, []string{"--from=1", "--until=2030-01-02T15:04:05Z", "telegram/5"}, "replayed 1 records;", false},
+		{"an empty range", again.replay, []string{"--from=2", "telegram/5"}, "no record of the chat telegram/5 in that range", false},
+		{"a time that is none", again.replay, []string{"--since=soon", "telegram/5"}, "\"soon\" is no time", true},
 		{"a chat without records", again.replay, []string{"telegram/6"}, "no record of the chat", false},
 		{"a chat that is none", again.replay, []string{"nobody"}, "not a chat key", true},
 		{"no chat", again.rebuild, nil, rebuildUsage, true},

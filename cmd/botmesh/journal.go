@@ -50,10 +50,9 @@ func shown(e journal.Entry, whole bool) record {
 
 // filter chooses records.
 type filter struct {
-	From  uint64        `help:"Begin at this sequence."`
-	Since time.Duration `help:"Only those stored in this last time, such as 1h."`
-	Limit int           `default:"100" help:"At most so many, from the oldest on."`
-	Last  int           `help:"The newest so many, in their order, in place of --limit."`
+	inRange
+	Limit int `default:"100" help:"At most so many, from the oldest on."`
+	Last  int `help:"The newest so many, in their order, in place of --limit."`
 }
 
 func (f filter) list(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, whole bool) ([]record, error) {
@@ -63,12 +62,9 @@ func (f filter) list(ctx context.Context, j *journal.Journal, chat botmesh.ChatK
 	if f.Last < 0 || f.Last > journal.MaxList {
 		return nil, config.Wrong(fmt.Errorf("--last must be 1 to %d", journal.MaxList))
 	}
-	want := journal.Filter{Chat: chat, From: f.From, Limit: f.Limit}
+	want := journal.Filter{Chat: chat, From: f.From, To: f.To, Since: f.Since.Time, Until: f.Until.Time, Limit: f.Limit}
 	if f.Last > 0 {
 		want.Limit, want.Newest = f.Last, true
-	}
-	if f.Since > 0 {
-		want.Since = time.Now().Add(-f.Since)
 	}
 	entries, err := j.List(ctx, want)
 	if err != nil {

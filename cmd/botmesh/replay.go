@@ -12,8 +12,21 @@ import (
 	"github.com/botmesh-go/botmesh/worker"
 )
 
+// inRange chooses records of a chat by their place and time.
+type inRange struct {
+	From  uint64        `help:"Begin at this sequence."`
+	To    uint64        `help:"End with this sequence."`
+	Since replay.Moment `help:"Only those stored since this time, such as 2030-01-02T15:04:05Z, or in this last time, such as 1h."`
+	Until replay.Moment `help:"Only those stored up to this time, in the same words."`
+}
+
+func (r inRange) is() replay.Range {
+	return replay.Range{From: r.From, To: r.To, Since: r.Since.Time, Until: r.Until.Time}
+}
+
 type journalReplay struct {
 	output
+	inRange
 	Chat string `arg:"" help:"The chat, as provider/chat or provider/chat/participant."`
 }
 
@@ -28,16 +41,11 @@ func (c journalReplay) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return a.withJournal(ctx, func(ctx context.Context, j *journal.Journal, s config.Config) error {
-		chat := replay.New(replay.Config{Runner: runner, Tries: s.Tries, Settle: s.Settle})
 		var steps []replay.Step
-		err := replay.Each(ctx, j, key, func(e journal.Entry) error {
-			step, err := chat.Next(ctx, e)
-			if err != nil {
-				return err
-			}
+		n, err := replay.Dry(ctx, replay.Config{Runner: runner, Tries: s.Tries, Settle: s.Settle}, j, key, c.is(), func(step replay.Step) error {
 			steps = append(steps, step)
 			if c.Output == "text" {
-				_, err = io.WriteString(a.stdout, step.String()) // at once: a record may take its time
+				_, err := io.WriteString(a.stdout, step.String()) // at once: a record may take its time
 				return err
 			}
 			return nil
@@ -45,11 +53,8 @@ func (c journalReplay) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		if len(steps) == 0 {
-			return noRecords(key)
-		}
 		return c.show(a.stdout, steps, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "replayed %d records with the demo bot; nothing was sent or written. Your own bot: <its program> replay %s\n", len(steps), key)
+			_, err := fmt.Fprintf(w, "%v with the demo bot; nothing was sent or written. Your own bot: <its program> replay %s\n", n, key)
 			return err
 		})
 	})

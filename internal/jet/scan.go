@@ -15,8 +15,8 @@ const scanPage = 256
 
 // Window says which messages of a subject a scan is to return.
 type Window struct {
-	// From is the first sequence.
-	From uint64
+	// From is the first sequence, To the last one, zero for no end.
+	From, To uint64
 	// Since and Until bound the time of storing, by the server's clock.
 	Since, Until time.Time
 	// Limit is how many are returned at most. Required.
@@ -83,7 +83,7 @@ func collect(ctx context.Context, stream Stream, subject string, from uint64, w 
 		if err != nil {
 			return nil, err
 		}
-		late := slices.IndexFunc(page, func(m Stored) bool { return !w.Until.IsZero() && m.Time.After(w.Until) })
+		late := slices.IndexFunc(page, func(m Stored) bool { return w.behind(m) })
 		end := late >= 0 || len(page) == 0
 		if late >= 0 {
 			page = page[:late]
@@ -102,6 +102,11 @@ func collect(ctx context.Context, stream Stream, subject string, from uint64, w 
 		}
 	}
 	return of[:min(len(of), w.Limit)], nil
+}
+
+// behind reports whether a message is behind the window.
+func (w Window) behind(m Stored) bool {
+	return w.To > 0 && m.Seq > w.To || !w.Until.IsZero() && m.Time.After(w.Until)
 }
 
 // askLeader returns the one message that comes next, or none.

@@ -137,7 +137,7 @@ func (in Rooms) run(ctx context.Context, cfg Config, o Order) (checkpoint.Checkp
 	if err := in.whole(ctx, o); err != nil {
 		return checkpoint.Checkpoint{}, Rebuilt{}, err
 	}
-	if cfg.PassesOver, err = in.passedOver(ctx, o.Chat); err != nil {
+	if cfg.PassesOver, err = passedOver(ctx, in.Journal, o.Chat); err != nil {
 		return checkpoint.Checkpoint{}, Rebuilt{}, err
 	}
 	chat, out := New(cfg), Rebuilt{}
@@ -178,9 +178,9 @@ func (in Rooms) run(ctx context.Context, cfg Config, o Order) (checkpoint.Checkp
 }
 
 // passedOver tells what operators who resumed the chat wanted to have no effect.
-func (in Rooms) passedOver(ctx context.Context, chat botmesh.ChatKey) (func(botmesh.Record) bool, error) {
+func passedOver(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey) (func(botmesh.Record) bool, error) {
 	var pauses []botmesh.Resume
-	err := Each(ctx, in.Journal, chat, func(e journal.Entry) error {
+	err := Each(ctx, j, chat, func(e journal.Entry) error {
 		if p := e.Record.Resume; p != nil {
 			pauses = append(pauses, *p)
 		}
@@ -248,26 +248,6 @@ func (in Rooms) said(ctx context.Context, chat botmesh.ChatKey) (said, error) {
 		}
 		if len(letters) < page {
 			return s, nil
-		}
-	}
-}
-
-// Each calls do for every record of a chat, from the first that the journal keeps. Errors
-// are do's, or as of [journal.Journal.List].
-func Each(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, do func(journal.Entry) error) error {
-	for from := uint64(0); ; {
-		entries, err := j.List(ctx, journal.Filter{Chat: chat, From: from, Limit: page})
-		if err != nil {
-			return fmt.Errorf("replay: %w", err)
-		}
-		for _, e := range entries {
-			if err := do(e); err != nil {
-				return err
-			}
-			from = e.Record.Seq + 1
-		}
-		if len(entries) < page {
-			return nil
 		}
 	}
 }

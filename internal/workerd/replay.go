@@ -8,23 +8,32 @@ import (
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/replay"
 	"github.com/botmesh-go/botmesh/journal"
 )
 
-// Replay runs the records of a chat again without effect, in place of serving chats, and
-// closes what New opened.
-func (w *Worker) Replay(ctx context.Context, chat botmesh.ChatKey, each func(replay.Step) error) error {
-	return w.once(ctx, func(o *opened, _ coord.Coordinator) error {
-		again := replay.New(w.replays())
-		return replay.Each(ctx, o.journal, chat, func(e journal.Entry) error {
-			step, err := again.Next(ctx, e)
-			if err != nil {
-				return err
-			}
-			return each(step)
+// Replay runs the records of a chat again without effect, see [replay.Dry], in place of
+// serving chats, and closes what New opened. It needs no Redis.
+func (w *Worker) Replay(ctx context.Context, chat botmesh.ChatKey, in replay.Range, each func(replay.Step) error) (n replay.Counted, err error) {
+	defer w.close(ctx)
+	j, err := w.readJournal(ctx)
+	if err != nil {
+		return n, err
+	}
+	return replay.Dry(ctx, w.replays(), j, chat, in, each)
+}
+
+// readJournal waits until the journal can be read.
+func (w *Worker) readJournal(ctx context.Context) (j *journal.Journal, err error) {
+	s := w.cfg.Settings
+	err = engine.Await(ctx, w.cfg.Log, s, "journal", func(ctx context.Context) error {
+		j, err = journal.Open(ctx, journal.Config{
+			Bot: s.Bot, Inbox: w.stream(journal.InboxStream(s.Bot)), Dead: w.stream(journal.DeadStream(s.Bot)), Logger: w.cfg.Log,
 		})
+		return err
 	})
+	return j, err
 }
 
 // Rebuild writes a chat's lost checkpoint anew, see [replay.Rebuild], in place of serving
