@@ -129,15 +129,6 @@ type Message struct {
 	Unsupported bool `json:"unsupported,omitempty"`
 }
 
-// Media is a file that a message refers to. [Run.Open] reads it.
-type Media struct {
-	Kind string `json:"kind"` // image, video, audio, voice, document, sticker
-	Ref  string `json:"ref"`  // the platform's reference, which may outlive every address of the file
-	Name string `json:"name,omitempty"`
-	Type string `json:"type,omitempty"`
-	Size int64  `json:"size,omitempty"`
-}
-
 // Location is a place on earth, in degrees: north and east are positive.
 type Location struct {
 	Latitude  float64 `json:"latitude"`

@@ -6,15 +6,18 @@ import "time"
 // parts, each of them one call to the platform and a Send of its own.
 type Send struct {
 	Text string `json:"text"`
+	// Media is a file that is shown above the text, nil for none. Where a platform takes
+	// none of its kind the file's address is written below the text.
+	Media *Media `json:"media,omitempty"`
 	// Buttons are offered below the text, in rows. A platform without buttons
 	// shows them as numbered lines.
 	Buttons [][]Button `json:"buttons,omitempty"`
 	// Grows says, of a message that is sent before its run ends, that a later one takes
-	// its place. Only its first part is sent.
+	// its place. Only its first part is sent. Of one with a file it says nothing.
 	Grows bool `json:"grows,omitempty"`
 	// Replaces is which of the messages that its record sent before the end of the run
 	// becomes this one, counted from 1; zero for none. Where the platform can not edit, or
-	// that message did not go out, this one is a message of its own.
+	// that message did not go out, or this one has a file, it is a message of its own.
 	Replaces int `json:"replaces,omitempty"`
 }
 

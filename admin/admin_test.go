@@ -102,6 +102,17 @@ func TestSendsOfDifferentChatsOrWithoutAKeyAreDifferent(t *testing.T) {
 	}
 }
 
+// A file is a message, also without a text.
+func TestSendTakesAFile(t *testing.T) {
+	t.Parallel()
+	j := &fakeJournal{}
+	w, _ := post(t, newAPI(t, j), toChat, `{"media":{"kind":"document","url":"https://example.org/bill.pdf","name":"bill.pdf"}}`)
+	want := []botmesh.Send{{Media: &botmesh.Media{Kind: botmesh.MediaDocument, URL: "https://example.org/bill.pdf", Name: "bill.pdf"}}}
+	if len(j.records) != 1 || cmp.Diff(want, j.records[0].Sends) != "" {
+		t.Errorf("got %d %s and %+v, want %+v", w.Code, w.Body, j.records, want)
+	}
+}
+
 func TestWhatIsNotASendIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -118,6 +129,7 @@ func TestWhatIsNotASendIsRefused(t *testing.T) {
 		{"not JSON", toChat, `text`, nil, 400, "text"},
 		{"empty", toChat, ``, nil, 400, "text"},
 		{"no text", toChat, `{}`, nil, 400, "empty"},
+		{"a file that can not be sent", toChat, `{"media":{"kind":"image","url":"file:///etc/passwd"}}`, nil, 400, "http"},
 		{"unknown field", toChat, `{"text":"x","txt":"y"}`, nil, 400, "txt"},
 		{"two messages", toChat, `{"text":"x"}{"text":"y"}`, nil, 400, "one message"},
 		{"too long", toChat, `{"text":"` + strings.Repeat("x", 200<<10) + `"}`, nil, 413, "too large"},

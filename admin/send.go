@@ -76,15 +76,15 @@ func readSend(body io.Reader) (botmesh.Send, error) {
 	d := json.NewDecoder(body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
-		return s, fmt.Errorf(`want {"text": "…"}, buttons if you like: %w`, err)
+		return s, fmt.Errorf(`want {"text": "…"}, media and buttons if you like: %w`, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return s, errors.New("want one message, got more")
 	}
-	if s.Text == "" {
-		return s, errors.New("the text is empty")
+	if s.Text == "" && s.Media == nil {
+		return s, errors.New("the text is empty, and there is no file")
 	}
-	return s, nil
+	return s, s.Validate()
 }
 
 // commandID is the record's id: of a chat's requests with one key the first counts.

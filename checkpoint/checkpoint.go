@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -15,10 +16,11 @@ const (
 	formatPlain    = 1
 	formatTimers   = 2
 	formatCommands = 3 // and changes of users
+	formatMedia    = 4 // effects that send files
 )
 
 // Format is the newest format that this build reads.
-const Format = formatCommands
+const Format = formatMedia
 
 // ErrNewerFormat says that a checkpoint was written by a newer build in a format
 // that this one can not read. It must not be touched.
@@ -160,11 +162,24 @@ func (c Checkpoint) Encode() ([]byte, error) {
 	if c.Effects != nil && (len(c.Effects.Commands) > 0 || c.Effects.User != nil) {
 		c.Format = formatCommands
 	}
+	if c.Effects.sendsFiles() {
+		c.Format = formatMedia
+	}
 	b, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint: encode: %w", err)
 	}
 	return b, nil
+}
+
+// sendsFiles reports whether there are files in e, which may be nil.
+func (e *Effects) sendsFiles() bool {
+	if e == nil {
+		return false
+	}
+	file := func(s botmesh.Send) bool { return s.Media != nil }
+	return e.Letter != nil && slices.ContainsFunc(e.Letter.Parts, func(p botmesh.Part) bool { return file(p.Send) }) ||
+		slices.ContainsFunc(e.Commands, func(c Command) bool { return slices.ContainsFunc(c.Sends, file) })
 }
 
 // Decode reads what [Checkpoint.Encode] wrote; nothing at all is the zero

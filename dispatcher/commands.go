@@ -34,6 +34,11 @@ func (h *hold) setCommands(ctx context.Context, next *checkpoint.Checkpoint, r b
 		if len(c.Sends) == 0 {
 			return fmt.Errorf("command to another chat: nothing to send in %s", c.Chat)
 		}
+		for _, s := range c.Sends {
+			if err := s.Validate(); err != nil {
+				return fmt.Errorf("command to another chat: %w", err)
+			}
+		}
 	}
 	body, err := json.Marshal(commands)
 	if err != nil {

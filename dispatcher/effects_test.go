@@ -190,6 +190,8 @@ func TestWhatARunMayNotDoToOthers(t *testing.T) {
 	for why, o := range map[string]botmesh.Outcome{
 		"does not match":   to(botmesh.ChatKey{Provider: "No!", Chat: "1"}, say),
 		"nothing to send":  to(key("b")),
+		"want its URL":     {Sends: []botmesh.Send{{Media: &botmesh.Media{Kind: botmesh.MediaImage, Ref: "a platform's"}}}},
+		"a host":           to(key("b"), say, botmesh.Send{Media: &botmesh.Media{Kind: botmesh.MediaImage, URL: "https:"}}),
 		"want at most 64":  {Commands: make([]botmesh.Command, 65)},
 		"commands of one":  to(key("b"), botmesh.Send{Text: strings.Repeat("x", 300<<10)}),
 		"is no JSON":       user("a", "{"),

@@ -49,4 +49,4 @@ func (s *Stream) Set(text string, buttons ...[]botmesh.Button) {
 }
 
 // unset reports whether a send is the place of a stream that says nothing else.
-func unset(s botmesh.Send) bool { return s.Replaces > 0 && s.Text == "" }
+func unset(s botmesh.Send) bool { return s.Replaces > 0 && s.Text == "" && s.Media == nil }

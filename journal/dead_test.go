@@ -58,7 +58,7 @@ func TestAnUnreadableRecordIsSetAsideAsItStands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Data = []byte(`{"v":2,"new":true}`)
+	m.Data = []byte(`{"v":9,"new":true}`)
 	m.Header.Set("Bot-New", "x")
 	if _, err := j.inbox.Publish(t.Context(), jet.Publish{Msg: m}); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestAnUnreadableRecordIsSetAsideAsItStands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(kept.Data) != `{"v":2,"new":true}` || kept.Header.Get("Bot-New") != "x" || kept.Header.Get(headerID) != "1" || kept.Header.Get(headerMsgID) != "" {
+	if string(kept.Data) != `{"v":9,"new":true}` || kept.Header.Get("Bot-New") != "x" || kept.Header.Get(headerID) != "1" || kept.Header.Get(headerMsgID) != "" {
 		t.Errorf("got %q with %v, want body and headers as they stood", kept.Data, kept.Header)
 	}
 	if got := deadOf(t, j, Filter{}); !errors.Is(got[0].Entry.Err, ErrNewer) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,9 +15,15 @@ import (
 	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
-// Version is the newest version of a record's body that this build reads, and the
-// one it writes.
-const Version = 1
+// The versions of a record's body that this build writes: a later one only where there is
+// something that readers of the earlier one do not know of.
+const (
+	versionPlain = 1
+	versionMedia = 2 // sends with files
+)
+
+// Version is the newest version of a record's body that this build reads.
+const Version = versionMedia
 
 // Bounds of a record.
 const (
@@ -119,12 +126,16 @@ func setChat(h nats.Header, chat botmesh.ChatKey) {
 
 // encodeBody leaves raw out if the body does not fit with it.
 func encodeBody(r botmesh.Record) ([]byte, error) {
-	raw := r.Raw
+	raw, version := r.Raw, versionPlain
+	file := func(s botmesh.Send) bool { return s.Media != nil }
+	if slices.ContainsFunc(r.Sends, file) || r.Failed != nil && file(r.Failed.Send) {
+		version = versionMedia
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for {
-		if err := enc.Encode(body{Version: Version, Message: r.Message, Sends: r.Sends, Failed: r.Failed, Resume: r.Resume, Raw: raw}); err != nil {
+		if err := enc.Encode(body{Version: version, Message: r.Message, Sends: r.Sends, Failed: r.Failed, Resume: r.Resume, Raw: raw}); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 		if b.Len() <= MaxBody {

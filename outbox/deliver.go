@@ -169,6 +169,9 @@ func (o *Outbox) call(ctx context.Context, p part) (sent provider.Sent, err erro
 			err = fmt.Errorf("outbox: the sender panicked with a value of type %T", r)
 		}
 		err = unsaid(err, p.of().Send.Text)
+		if m := p.of().Send.Media; m != nil {
+			err = unsaid(unsaid(err, m.URL), m.Ref)
+		}
 		done(err)
 	}()
 	return o.show(ctx, p)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +14,12 @@ import (
 	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
-// format is the version of letters and entries that this build writes, and the
-// newest that it reads.
-const format = 1
+// The versions that this build writes and the newest that it reads: of entries, of letters,
+// and of letters with files, which readers of the earlier one do not know of.
+const (
+	format      = 1
+	formatMedia = 2
+)
 
 // maxError bounds a platform's answer in an entry, in bytes.
 const maxError = 512
@@ -109,7 +113,7 @@ type link struct {
 
 func decodeEntry(m jet.Stored) (link, error) {
 	l := link{seq: m.Seq}
-	err := decode(m, &l.entry, &l.V)
+	err := decode(m, &l.entry, &l.V, format)
 	if err == nil && min(l.Calls, l.Parts, l.Tries, l.Doubt) < 0 {
 		err = errors.New("a count is below zero")
 	}
@@ -126,7 +130,11 @@ type stored struct {
 }
 
 func encodeLetter(subject string, l botmesh.Letter) (jet.Msg, error) {
-	data, err := json.Marshal(stored{format, l})
+	version := format
+	if slices.ContainsFunc(l.Parts, func(p botmesh.Part) bool { return p.Send.Media != nil }) {
+		version = formatMedia
+	}
+	data, err := json.Marshal(stored{version, l})
 	if err != nil {
 		return jet.Msg{}, fmt.Errorf("outbox: encode letter %s: %w", l.ID, err)
 	}
@@ -141,18 +149,18 @@ func encodeLetter(subject string, l botmesh.Letter) (jet.Msg, error) {
 
 func decodeLetter(m jet.Stored) (botmesh.Letter, error) {
 	var s stored
-	if err := decode(m, &s, &s.V); err != nil {
+	if err := decode(m, &s, &s.V, formatMedia); err != nil {
 		return botmesh.Letter{}, fmt.Errorf("outbox: letter %d on %s: %w", m.Seq, m.Subject, err)
 	}
 	return s.Letter, nil
 }
 
-func decode(m jet.Stored, into any, version *int) error {
+func decode(m jet.Stored, into any, version *int, newest int) error {
 	if err := json.Unmarshal(m.Data, into); err != nil {
 		return err
 	}
-	if *version > format {
-		return fmt.Errorf("%w: %d, want at most %d", ErrNewerFormat, *version, format)
+	if *version > newest {
+		return fmt.Errorf("%w: %d, want at most %d", ErrNewerFormat, *version, newest)
 	}
 	return nil
 }

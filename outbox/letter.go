@@ -13,6 +13,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/telemetry"
 )
 
@@ -27,7 +28,8 @@ const headerID = "Bot-Id"
 // part is sent.
 //
 // It does no I/O, and the same arguments make the same letter. It fails if there
-// is no sender for the chat's provider, or nothing to send.
+// is no sender for the chat's provider, nothing to send, or a file that can not be sent;
+// see [provider.Split].
 func (o *Outbox) Letter(id string, chat botmesh.ChatKey, sends []botmesh.Send, at time.Time, trace map[string]string) (botmesh.Letter, error) {
 	s, ok := o.senders[chat.Provider]
 	if !ok {
@@ -43,12 +45,16 @@ func (o *Outbox) Letter(id string, chat botmesh.ChatKey, sends []botmesh.Send, a
 		if !eager {
 			of += "/" + strconv.Itoa(n)
 		}
-		parts := s.Split(send)
-		if eager && send.Grows && len(parts) > 1 {
+		parts, err := provider.Split(s, send)
+		if err != nil {
+			return botmesh.Letter{}, fmt.Errorf("outbox: letter %s: %w", id, err)
+		}
+		grows := eager && send.Grows && len(parts) > 0 && parts[0].Media == nil
+		if grows {
 			parts = parts[:1]
 		}
 		for p, part := range parts {
-			part.Grows, part.Replaces = eager && send.Grows, 0
+			part.Grows, part.Replaces = grows, 0
 			if p == 0 && !eager {
 				part.Replaces = send.Replaces
 			}

@@ -71,10 +71,15 @@ func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (b
 	if c.by != c.replica {
 		run.From = incarnation(c.by)
 	}
+	var during botmesh.Midway = m
 	if len(m.coming) > 0 {
-		return c.bot.Turn(ctx, run, &overhearing{m, m.coming})
+		during = &overhearing{m, m.coming}
 	}
-	return c.bot.Turn(ctx, run, m)
+	o, err := c.bot.Turn(ctx, run, during)
+	if err != nil {
+		return o, err
+	}
+	return valid(o)
 }
 
 // incarnation names a replica, empty for none.
@@ -221,6 +226,9 @@ func (m *midway) SendNow(ctx context.Context, s botmesh.Send) error {
 	if m.skip > 0 {
 		m.skip--
 		return nil
+	}
+	if err := s.Validate(); err != nil {
+		return err
 	}
 	m.sent = append(m.sent, s)
 	return nil

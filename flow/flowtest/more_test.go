@@ -235,3 +235,31 @@ func TestOpenWithoutAPlatform(t *testing.T) {
 		t.Errorf("got %v, want %v", err, botmesh.ErrFileUnsupported)
 	}
 }
+
+func TestSentFiles(t *testing.T) {
+	t.Parallel()
+	desk := botmesh.ChatKey{Provider: "slack", Chat: "desk"}
+	send := func(c *bot.Context) error {
+		image := &botmesh.Media{Kind: botmesh.MediaImage, URL: c.Args()}
+		if err := c.SendNow(botmesh.Send{Media: image}); err != nil {
+			return err
+		}
+		c.Send(botmesh.Send{Text: "again", Media: image})
+		c.SendTo(desk, botmesh.Send{Media: &botmesh.Media{Kind: botmesh.MediaVoice, Ref: "f1"}})
+		return nil
+	}
+	late := func(c *bot.Context) error {
+		c.SendTo(desk, botmesh.Send{Media: &botmesh.Media{Kind: "photo", Ref: "f1"}})
+		return nil
+	}
+	b := bot.New().Command("/send <at>", send).Command("/late", late)
+	p := flowtest.Play(t, b)
+	p.User("/send https://example.org/a.png").
+		Bot("(image https://example.org/a.png)", "(image https://example.org/a.png) again").Told(desk, "(voice f1)")
+	p.Poison("/send ftp://example.org").Silent()
+	p.Poison("/late").Silent()
+	const want = "> /send https://example.org\n< (image https://example.org)\n< (image https://example.org) again\n"
+	if got := flowtest.Transcript(b, "/send https://example.org"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

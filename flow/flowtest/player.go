@@ -217,7 +217,8 @@ func (p *Player) commit(r botmesh.Record, try int, m *midway) (through uint64) {
 	return o.Through
 }
 
-// Bot looks at the next messages of the bot: exactly these texts, in this order.
+// Bot looks at the next messages of the bot: exactly these texts, in this order. One with
+// a file begins with that, as in "(image https://example.org/menu.png) Our menu".
 func (p *Player) Bot(want ...string) *Player {
 	p.t.Helper()
 	n := min(len(want), len(p.heard))
@@ -309,7 +310,7 @@ func (p *Player) position() *flow.Position {
 func texts(sends []botmesh.Send) []string {
 	var all []string
 	for _, s := range sends {
-		all = append(all, s.Text)
+		all = append(all, shown(s))
 	}
 	return all
 }

@@ -12,7 +12,7 @@ import (
 // Transcript plays a chat and writes it down. Each line is what the user writes,
 // or "! " and the label of a button to press, or "~ " and a time that passes. In what
 // it returns the user's lines begin with "> ", "! " or "~ ", and the bot's with "< ",
-// followed by its buttons in brackets. It ends with the first error.
+// followed by its buttons in brackets; a file is as in [Player.Bot]. It ends with the first error.
 func Transcript(b Bot, lines ...string) string {
 	var out strings.Builder
 	c := &chat{bot: b}
@@ -75,7 +75,7 @@ func (c *chat) play(ctx context.Context, out *strings.Builder, r botmesh.Record)
 }
 
 func writeSend(out *strings.Builder, s botmesh.Send) {
-	out.WriteString("< " + indented(s.Text))
+	out.WriteString("< " + indented(shown(s)))
 	for _, row := range s.Buttons {
 		for _, b := range row {
 			out.WriteString(" [" + b.Label + "]")

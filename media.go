@@ -1,0 +1,99 @@
+package botmesh
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The kinds of files. They are words of the wire.
+const (
+	MediaImage    = "image"
+	MediaVideo    = "video"
+	MediaAudio    = "audio"
+	MediaVoice    = "voice" // recorded by who sends it
+	MediaDocument = "document"
+	MediaSticker  = "sticker"
+)
+
+var mediaKinds = []string{MediaImage, MediaVideo, MediaAudio, MediaVoice, MediaDocument, MediaSticker}
+
+// Bounds of a file that is sent, in bytes.
+const (
+	MaxMediaURL  = 2048 // also of Media.Ref
+	MaxMediaName = 255  // also of Media.Type
+)
+
+// Media is a file that a message refers to: one that a user sent, which [Run.Open] reads,
+// or one that is sent, see [Send.Media].
+type Media struct {
+	Kind string `json:"kind"` // one of the kinds above
+	// Ref is the platform's reference, which may outlive every address of the file. What is
+	// sent has it or URL: it is known to the platform, and mostly the account, that gave it.
+	Ref string `json:"ref,omitempty"`
+	// URL is the http or https address of a file that is sent. The platform or the user's
+	// device fetches it, once or whenever it is shown; Botmesh never does. Whoever may read
+	// the chat can see it.
+	URL string `json:"url,omitempty"`
+	// Name is what the file is called, as it is shown, Type its media type, Size its bytes;
+	// each is empty if unknown.
+	Name string `json:"name,omitempty"`
+	Type string `json:"type,omitempty"`
+	Size int64  `json:"size,omitempty"`
+}
+
+// Validate says what is wrong with a send that no platform has to be asked about: with its
+// file. The error does not say the file's address. What a platform has against a text it
+// says itself.
+func (s Send) Validate() error {
+	if s.Media == nil {
+		return nil
+	}
+	m := *s.Media
+	var errs []error
+	if !slices.Contains(mediaKinds, m.Kind) {
+		errs = append(errs, fmt.Errorf("a file of kind %q, want one of %s", m.Kind, strings.Join(mediaKinds, ", ")))
+	}
+	if (m.Ref == "") == (m.URL == "") {
+		errs = append(errs, errors.New("a file needs either Ref, the platform's reference, or URL, its address"))
+	}
+	if m.URL != "" {
+		errs = append(errs, checkURL(m.URL))
+	}
+	for _, word := range []struct {
+		what, is string
+		most     int
+	}{{"Ref", m.Ref, MaxMediaURL}, {"Name", m.Name, MaxMediaName}, {"Type", m.Type, MaxMediaName}} {
+		if len(word.is) > word.most || !utf8.ValidString(word.is) || strings.ContainsFunc(word.is, unicode.IsControl) {
+			errs = append(errs, fmt.Errorf("a file's %s has %d bytes or is no line of text, want at most %d bytes", word.what, len(word.is), word.most))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("botmesh: send: %w", err)
+	}
+	return nil
+}
+
+// checkURL checks the form of a file's address, which stands in texts and pages too.
+func checkURL(address string) error {
+	if len(address) > MaxMediaURL {
+		return fmt.Errorf("a file's URL has %d bytes, want at most %d", len(address), MaxMediaURL)
+	}
+	odd := func(r rune) bool {
+		return r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(`"<>\`, r)
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || strings.ContainsFunc(address, odd):
+		return errors.New("a file's URL is not one: want it escaped, without spaces and quotes")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return errors.New("a file's URL must begin with http:// or https:// and a host")
+	case u.User != nil:
+		return errors.New("a file's URL must hold no user or password: the platform and whoever reads the chat would see them")
+	}
+	return nil
+}
