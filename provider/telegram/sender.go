@@ -42,6 +42,8 @@ var (
 	_ provider.Limited = (*Sender)(nil)
 	_ provider.Editor  = (*Sender)(nil)
 	_ provider.Typist  = (*Sender)(nil)
+
+	_ provider.Attacher = (*Sender)(nil)
 )
 
 // What Telegram asks of bots: no more than 30 messages a second, one a second in a
@@ -106,10 +108,11 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 		return provider.Sent{}, provider.Permanent(err)
 	}
 	msg := outgoing{ChatID: to.chat, Topic: to.topic, Business: to.business, Text: c.Send.Text, Markup: keyboard}
-	a, err := s.api.call(ctx, "sendMessage", msg)
+	method := msg.attach(c.Send)
+	a, err := s.api.call(ctx, method, msg)
 	if err == nil && a.Code == http.StatusBadRequest && a.Parameters.MigrateTo != 0 {
 		msg.ChatID = a.Parameters.MigrateTo
-		a, err = s.api.call(ctx, "sendMessage", msg)
+		a, err = s.api.call(ctx, method, msg)
 	}
 	if err != nil {
 		return provider.Sent{}, err
@@ -155,7 +158,8 @@ func (s *Sender) Typing(ctx context.Context, chat botmesh.ChatKey, _ string) (ti
 	return 0, err
 }
 
-// outgoing is a call of sendMessage, editMessageText or sendChatAction.
+// outgoing is a call of sendMessage, sendPhoto and the like, editMessageText or
+// sendChatAction.
 type outgoing struct {
 	Business string  `json:"business_connection_id,omitempty"`
 	ChatID   int64   `json:"chat_id"`
@@ -164,6 +168,7 @@ type outgoing struct {
 	Text     string  `json:"text,omitempty"`
 	Action   string  `json:"action,omitempty"`
 	Markup   *markup `json:"reply_markup,omitempty"`
+	attachment
 }
 
 type markup struct {

@@ -11,7 +11,7 @@ func (s *Server) take(o *outgoing, call int64) (int64, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lastID++
-	m := Message{ID: s.lastID, Chat: o.chat(), Text: o.Text, Buttons: o.Markup.Keyboard, At: time.Now(), Call: call}
+	m := Message{ID: s.lastID, Chat: o.chat(), Text: o.Text + o.Caption, Media: o.media(), Buttons: o.Markup.Keyboard, At: time.Now(), Call: call}
 	s.log = append(s.log, m)
 	s.chats[m.Chat] = append(s.chats[m.Chat], m)
 	s.tookLocked(m)

@@ -24,7 +24,8 @@ type Message struct {
 	// Chat is the address as a chat key has it: "<chat>", "<chat>/<topic>" or
 	// "biz:<connection>:<chat>".
 	Chat    string
-	Text    string
+	Text    string // or caption
+	Media   Media
 	Buttons [][]Button
 	At      time.Time
 	// Call numbers the calls of the server from 1, those that were refused included.
@@ -193,8 +194,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch method {
-	case "sendMessage":
-		s.sendMessage(w, r, body, s.take)
+	case "sendMessage", "sendPhoto", "sendVideo", "sendAudio", "sendVoice", "sendDocument", "sendSticker":
+		s.sendMessage(w, r, body, s.takeBy(method))
 	case "editMessageText":
 		s.sendMessage(w, r, body, s.edit)
 	case "answerCallbackQuery":
@@ -223,7 +224,9 @@ type outgoing struct {
 	Topic    int64  `json:"message_thread_id"`
 	Text     string `json:"text"`
 	Action   string `json:"action"`
-	Markup   struct {
+	Caption  string `json:"caption"`
+	files
+	Markup struct {
 		Keyboard [][]Button `json:"inline_keyboard"`
 	} `json:"reply_markup"`
 }
@@ -244,12 +247,14 @@ func (o *outgoing) fault() string {
 	switch {
 	case o.ChatID == 0:
 		return "chat_id is empty"
-	case strings.TrimSpace(o.Text) == "":
+	case strings.TrimSpace(o.Text) == "" && o.files == (files{}):
 		return "message text is empty"
 	case !utf8.ValidString(o.Text):
 		return "strings must be encoded in UTF-8"
 	case units(o.Text) > 4096:
 		return "message is too long"
+	case units(o.Caption) > 1024:
+		return "message caption is too long"
 	}
 	for _, row := range o.Markup.Keyboard {
 		for _, b := range row {
@@ -313,7 +318,7 @@ func (s *Server) nextFault(o *outgoing) (int64, Fault) {
 		}
 	}
 	if s.script != nil {
-		return s.calls, s.script(chat, o.Text)
+		return s.calls, s.script(chat, o.Text+o.Caption)
 	}
 	return s.calls, Fault{}
 }
