@@ -86,7 +86,7 @@ var house = map[string][]string{
 	"internal/ingressd": {"coord", "ingress", "ingress/spool", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "internal/tlsfiles", "journal", "outbox", "provider/..."},
 	"internal/workerd": {"acts", "admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
 		"internal/program", "internal/replay", "journal", "outbox/...", "provider/..."},
-	"internal/replay":  {"checkpoint", "coord", "journal", "outbox"},
+	"internal/replay":  {"checkpoint", "coord", "internal/jet", "journal", "outbox"},
 	"internal/sim/...": {"..."},
 	"cmd/...":          {"..."},
 

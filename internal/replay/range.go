@@ -69,11 +69,11 @@ func Dry(ctx context.Context, cfg Config, j *journal.Journal, key botmesh.ChatKe
 		return n, err
 	}
 	chat := New(cfg)
-	err = Each(ctx, j, key, func(e journal.Entry) error {
+	err = Each(ctx, j, key, func(e journal.Entry, ahead ...journal.Entry) error {
 		if in.behind(e.Record) {
 			return errEnough
 		}
-		step, err := chat.Next(ctx, e)
+		step, err := chat.Next(ctx, e, ahead...)
 		if err != nil {
 			return err
 		}
@@ -98,25 +98,30 @@ func Dry(ctx context.Context, cfg Config, j *journal.Journal, key botmesh.ChatKe
 // errEnough ends an [Each].
 var errEnough = errors.New("replay: enough")
 
-// Each calls do for every record of a chat, from the first that the journal keeps. Errors
-// are do's, or as of [journal.Journal.List].
-func Each(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, do func(journal.Entry) error) error {
-	for from := uint64(0); ; {
-		entries, err := j.List(ctx, journal.Filter{Chat: chat, From: from, Limit: page})
-		if err != nil {
-			return fmt.Errorf("replay: %w", err)
-		}
-		for _, e := range entries {
-			switch err := do(e); {
-			case err == errEnough:
-				return nil
-			case err != nil:
-				return err
+// Each calls do for every record of a chat, from the first that the journal keeps, with
+// some of those that are ahead of it: botmesh.MaxAlso, or all there are. Errors are do's,
+// or as of [journal.Journal.List].
+func Each(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, do func(e journal.Entry, ahead ...journal.Entry) error) error {
+	var read []journal.Entry
+	for from, end := uint64(0), false; ; {
+		if !end && len(read) <= botmesh.MaxAlso {
+			more, err := j.List(ctx, journal.Filter{Chat: chat, From: from, Limit: page})
+			if err != nil {
+				return fmt.Errorf("replay: %w", err)
 			}
-			from = e.Record.Seq + 1
+			if read, end = append(read, more...), len(more) < page; len(more) > 0 {
+				from = more[len(more)-1].Record.Seq + 1
+			}
 		}
-		if len(entries) < page {
+		if len(read) == 0 {
 			return nil
 		}
+		switch err := do(read[0], read[1:min(len(read), 1+botmesh.MaxAlso)]...); {
+		case err == errEnough:
+			return nil
+		case err != nil:
+			return err
+		}
+		read = read[1:]
 	}
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/coord"
+	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
 )
 
 // page is how many records are read at once.
-const page = 1000
+const page = 256
 
 var (
 	// ErrExists says that a chat has a checkpoint, which nothing is lost of.
@@ -142,14 +143,14 @@ func (in Rooms) run(ctx context.Context, cfg Config, o Order) (checkpoint.Checkp
 	}
 	chat, out := New(cfg), Rebuilt{}
 	var next botmesh.Record // the first that is left
-	err = Each(ctx, in.Journal, o.Chat, func(e journal.Entry) error {
-		if e.Record.Seq > said.cursor {
+	err = Each(ctx, in.Journal, o.Chat, func(e journal.Entry, ahead ...journal.Entry) error {
+		if e.Record.Seq > said.cursor && !chat.joins(e.Record) {
 			if out.Left++; out.Left == 1 {
 				next = e.Record
 			}
 			return nil
 		}
-		step, err := chat.Next(ctx, e)
+		step, err := chat.Next(ctx, e, ahead...)
 		if err == nil && o.Each != nil {
 			err = o.Each(step)
 		}
@@ -180,7 +181,7 @@ func (in Rooms) run(ctx context.Context, cfg Config, o Order) (checkpoint.Checkp
 // passedOver tells what operators who resumed the chat wanted to have no effect.
 func passedOver(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey) (func(botmesh.Record) bool, error) {
 	var pauses []botmesh.Resume
-	err := Each(ctx, j, chat, func(e journal.Entry) error {
+	err := Each(ctx, j, chat, func(e journal.Entry, _ ...journal.Entry) error {
 		if p := e.Record.Resume; p != nil {
 			pauses = append(pauses, *p)
 		}
@@ -226,7 +227,7 @@ func (in Rooms) said(ctx context.Context, chat botmesh.ChatKey) (said, error) {
 	}
 	prefix := chat.Key() + "/" + in.Journal.Epoch() + "."
 	for from := uint64(0); ; {
-		letters, err := in.Outbox.Letters(ctx, chat, from, page)
+		letters, err := in.Outbox.History(ctx, chat, jet.Window{From: from, Limit: page}) // all of them: a replica that lags would have some sent again
 		if err != nil {
 			return s, fmt.Errorf("replay: %w", err)
 		}

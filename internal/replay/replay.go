@@ -4,8 +4,10 @@
 //
 // It follows the rules of a worker: a repeated record has no effect, a failing
 // one is tried again and at last set aside, what a run kept or sent early is
-// there when it is tried again. It does not wait between tries, and no message joins a
-// run of another. What a handler does itself, outside Botmesh, it does again.
+// there when it is tried again. What was said in quick succession, by the journal's times,
+// is one message where the bot wants it so. It does not wait between tries, and nothing
+// joins or interrupts a handler at work. What a handler does itself, outside Botmesh, it
+// does again.
 //
 // What belongs here: the runs, and what is to be known before their result may be
 // written.
@@ -14,6 +16,8 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -46,6 +50,7 @@ const (
 	Ignored   Result = "ignored"   // the bot does nothing with such a record, or is not to
 	Duplicate Result = "duplicate" // it took effect before
 	SetAside  Result = "set aside" // it failed too often, or can not be read
+	Joined    Result = "joined"    // it is part of the message before it
 )
 
 // Step is what one record did.
@@ -62,6 +67,8 @@ type Step struct {
 	Sends []botmesh.Send `json:"sends,omitempty"`
 	// Commands are what would have been asked of other chats.
 	Commands []botmesh.Command `json:"commands,omitempty"`
+
+	heeds bool // the run would have heard of what came while it was at work
 }
 
 // Chat is a chat that is replayed. Not safe for concurrent use.
@@ -69,6 +76,7 @@ type Chat struct {
 	cfg     Config
 	scratch checkpoint.Checkpoint
 	users   map[string]checkpoint.User // as this chat alone left them
+	joined  []botmesh.Record           // of the last run, not passed yet
 }
 
 // New begins a chat with nothing remembered.
@@ -77,8 +85,9 @@ func New(cfg Config) *Chat { return &Chat{cfg: cfg, users: map[string]checkpoint
 // Checkpoint is the chat's checkpoint after the records so far.
 func (c *Chat) Checkpoint() checkpoint.Checkpoint { return c.scratch }
 
-// Next runs the chat's next record. The error is ctx's.
-func (c *Chat) Next(ctx context.Context, e journal.Entry) (Step, error) {
+// Next runs the chat's next record. Of what is ahead of it those that follow in quick
+// succession may join it; up to botmesh.MaxAlso are looked at. The error is ctx's.
+func (c *Chat) Next(ctx context.Context, e journal.Entry, ahead ...journal.Entry) (Step, error) {
 	r := e.Record
 	step := Step{Seq: r.Seq, Stored: r.Stored, Type: r.Type, Text: r.Message.Text}
 	if r.Message.Payload != "" {
@@ -87,12 +96,14 @@ func (c *Chat) Next(ctx context.Context, e journal.Entry) (Step, error) {
 	switch {
 	case e.Err != nil:
 		step.Result, step.Error = SetAside, e.Err.Error()
+	case c.joins(r):
+		step.Result = Joined
 	case c.scratch.Recent.Has(r.ID):
 		step.Result = Duplicate
 	case c.passedOver(r), r.Type == botmesh.TypeTimer && !c.armed(r.Timer):
 		step.Result = Ignored
 	default:
-		if err := c.run(ctx, r, &step); err != nil {
+		if err := c.run(ctx, r, ahead, &step); err != nil {
 			return Step{}, err
 		}
 	}
@@ -105,12 +116,17 @@ func (c *Chat) Next(ctx context.Context, e journal.Entry) (Step, error) {
 	return step, nil
 }
 
+// joins reports whether a record joined the run before it.
+func (c *Chat) joins(r botmesh.Record) bool {
+	return slices.ContainsFunc(c.joined, func(j botmesh.Record) bool { return j.Seq == r.Seq })
+}
+
 // run tries a record until it ends.
-func (c *Chat) run(ctx context.Context, r botmesh.Record, step *Step) error {
-	c.scratch.During = &checkpoint.During{Record: r.Seq, Epoch: r.Epoch}
+func (c *Chat) run(ctx context.Context, r botmesh.Record, ahead []journal.Entry, step *Step) error {
+	c.scratch.During, c.joined = &checkpoint.During{Record: r.Seq, Epoch: r.Epoch}, nil
 	for step.Tries < c.cfg.Tries {
 		step.Tries++
-		out, err := c.try(ctx, r, step)
+		out, more, err := c.try(ctx, r, ahead, step)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -128,18 +144,31 @@ func (c *Chat) run(ctx context.Context, r botmesh.Record, step *Step) error {
 			u := c.users[r.User]
 			c.users[r.User], _ = u.With(u.Change(r.User, r.ID, r.Stored, out.User), time.Time{})
 		}
+		c.joined = more
 		return nil
 	}
 	step.Result = SetAside
 	return nil
 }
 
-func (c *Chat) try(ctx context.Context, r botmesh.Record, step *Step) (botmesh.Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Settle)
+// try runs a record once, and returns what it came to and which records joined it.
+func (c *Chat) try(ctx context.Context, r botmesh.Record, ahead []journal.Entry, step *Step) (botmesh.Outcome, []botmesh.Record, error) {
+	cut := time.Now().Add(c.cfg.Settle)
+	ctx, cancel := context.WithDeadline(ctx, cut)
 	defer cancel()
-	return c.cfg.Runner.Run(ctx, botmesh.Run{
+	m := &midway{during: c.scratch.During, step: step, user: c.users[r.User], cut: cut, quick: quick{
+		ahead: ahead[:min(len(ahead), botmesh.MaxAlso)], passed: r.Stored, shut: c.passedOver,
+		skip: func(next botmesh.Record) bool { return next.ID == r.ID || c.scratch.Recent.Has(next.ID) },
+	}}
+	out, err := c.cfg.Runner.Run(ctx, botmesh.Run{
 		Record: r, State: c.scratch.State, Kept: c.scratch.During.Kept, Timer: c.timer(r.Timer), Try: step.Tries, Now: r.Stored,
-	}, &midway{during: c.scratch.During, step: step, user: c.users[r.User]})
+	}, m)
+	step.heeds = step.heeds || m.heeds.Load()
+	if err != nil {
+		return out, nil, err
+	}
+	more, err := m.quick.through(out.Through)
+	return out, more, err
 }
 
 // midway keeps what a run commits before it ends.
@@ -148,6 +177,9 @@ type midway struct {
 	step   *Step
 	sent   int // by this try
 	user   checkpoint.User
+	cut    time.Time // when the run is cut off
+	quick  quick
+	heeds  atomic.Bool // it listens while it is at work
 }
 
 func (m *midway) Keep(_ context.Context, kept []byte) error {
