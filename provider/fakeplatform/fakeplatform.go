@@ -21,7 +21,8 @@ type Message struct {
 	ID string
 	// Chat is the address as a chat key has it.
 	Chat    string
-	Text    string
+	Text    string // or caption
+	Media   Media
 	Buttons []Button
 	// Part is the part's id, if the platform is told it.
 	Part string
@@ -34,6 +35,9 @@ type Message struct {
 
 // Button is a button below a message.
 type Button struct{ Label, Payload string }
+
+// Media is a file of a message, given by an address or the platform's own reference.
+type Media struct{ Kind, URL, Ref, Name string }
 
 // Fault is what one call meets instead of success.
 type Fault struct {

@@ -55,7 +55,7 @@ func Verdict(sent provider.Sent, err error) string {
 }
 
 // Sender checks that a sender tells each answer for what it is, what never left
-// from what is in doubt, and its secret to nobody.
+// from what is in doubt, and its secret to nobody; and that it loses no file.
 func Sender(t *testing.T, p Platform) {
 	t.Helper()
 	if len(p.Answers) == 0 || p.Chat == "" || p.Secret == "" {
@@ -74,6 +74,10 @@ func Sender(t *testing.T, p Platform) {
 	t.Run("InDoubt", func(t *testing.T) {
 		t.Parallel()
 		p.inDoubt(t)
+	})
+	t.Run("Files", func(t *testing.T) {
+		t.Parallel()
+		p.files(t)
 	})
 	t.Run("NoChat", func(t *testing.T) {
 		t.Parallel()

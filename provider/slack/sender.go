@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,8 @@ var (
 	_ provider.Opener  = (*Sender)(nil)
 	_ provider.Limited = (*Sender)(nil)
 	_ provider.Editor  = (*Sender)(nil)
+
+	_ provider.Attacher = (*Sender)(nil)
 )
 
 // What Slack allows of chat.postMessage: one message a second in a channel but for
@@ -133,10 +136,14 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 		return provider.Sent{}, provider.Permanent(err)
 	}
 	msg := outgoing{Channel: to.channel, Thread: to.thread}
-	if len(c.Send.Buttons) > 0 {
-		if msg.Blocks = blocks(c.Send); msg.Blocks == nil {
-			return provider.Sent{}, errButtons
-		}
+	switch {
+	case c.Send.Media != nil:
+		msg.Blocks = withImage(c.Send)
+	case len(c.Send.Buttons) > 0:
+		msg.Blocks = blocks(c.Send)
+	}
+	if len(c.Send.Buttons) > 0 && msg.Blocks == nil {
+		return provider.Sent{}, errButtons
 	}
 	return s.call(ctx, "chat.postMessage", msg, c)
 }
@@ -169,7 +176,7 @@ func (s *Sender) Edit(ctx context.Context, c provider.Call, messageID string) er
 
 // call calls a method of the Web API with what c says.
 func (s *Sender) call(ctx context.Context, method string, msg outgoing, c provider.Call) (provider.Sent, error) {
-	msg.Text = escape.Replace(c.Send.Text)
+	msg.Text = escape.Replace(cmp.Or(c.Send.Text, alt(c.Send.Media)))
 	msg.Metadata.Type, msg.Metadata.Payload.Part = "botmesh_part", c.Part
 	data, err := json.Marshal(msg)
 	if err != nil {

@@ -41,8 +41,12 @@ func escaped(r rune) int {
 
 // Split cuts a text over [MaxText], see [provider.Splitter]. The buttons are below
 // the last part, where they take a text of 3000; they become numbered lines if
-// Slack would not take them: a label over 75 characters, a payload over 2000.
+// Slack would not take them: a label over 75 characters, a payload over 2000. An image is
+// above the text, or before it if they do not fit one message.
 func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
+	if send.Media != nil {
+		return s.splitFile(send)
+	}
 	if len(slices.Concat(send.Buttons...)) == 0 {
 		return provider.Parts(text.Split(send.Text), nil)
 	}
@@ -52,9 +56,11 @@ func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
 	return provider.Parts(text.SplitLast(send.Text, maxSection), send.Buttons)
 }
 
-// block is a section with a text, or actions with buttons.
+// block is a section with a text, actions with buttons, or an image.
 type block struct {
 	Type     string    `json:"type"`
+	Image    string    `json:"image_url,omitempty"`
+	Alt      string    `json:"alt_text,omitempty"`
 	Text     *words    `json:"text,omitempty"`
 	Elements []element `json:"elements,omitempty"`
 }

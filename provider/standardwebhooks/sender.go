@@ -55,6 +55,7 @@ type Sender struct {
 var (
 	_ provider.Sender     = (*Sender)(nil)
 	_ provider.Opener     = (*Sender)(nil)
+	_ provider.Attacher   = (*Sender)(nil)
 	_ provider.Idempotent = (*Sender)(nil)
 )
 
@@ -107,10 +108,15 @@ func (s *Sender) Close() {
 // IdempotentCalls reports that a backend knows a repeated message by its id.
 func (s *Sender) IdempotentCalls() bool { return true }
 
+// Attaches implements [provider.Attacher]: what becomes of a file is the backend's own.
+func (s *Sender) Attaches(botmesh.Media) bool { return true }
+
 // Split cuts a text over MaxText, see [provider.Splitter]. The buttons are with the
-// last part.
+// last part, a file with the first.
 func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
-	return provider.Parts(s.text.Split(send.Text), send.Buttons)
+	parts := provider.Parts(s.text.Split(send.Text), send.Buttons)
+	parts[0].Media = send.Media
+	return parts
 }
 
 type outgoing struct {
@@ -125,6 +131,7 @@ type data struct {
 	// ID is the part's, for people; webhook-id is made of it.
 	ID      string             `json:"id"`
 	Text    string             `json:"text"`
+	Media   *botmesh.Media     `json:"media,omitempty"`
 	Buttons [][]botmesh.Button `json:"buttons,omitempty"`
 }
 
@@ -149,7 +156,7 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	}
 	now := s.now().UTC()
 	body, err := json.Marshal(outgoing{"message.send", now, data{
-		Conversation: c.Chat.Chat, Participant: c.Chat.Participant, ID: c.Part, Text: c.Send.Text, Buttons: c.Send.Buttons,
+		Conversation: c.Chat.Chat, Participant: c.Chat.Participant, ID: c.Part, Text: c.Send.Text, Media: c.Send.Media, Buttons: c.Send.Buttons,
 	}})
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(fmt.Errorf("standardwebhooks: %w", err))

@@ -3,6 +3,7 @@ package standardwebhooks_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,32 @@ func TestCallSendsOnce(t *testing.T) {
 	}
 	if !senders[0].IdempotentCalls() {
 		t.Error("got calls that are not idempotent, want them so")
+	}
+}
+
+// A file is data like all else.
+func TestCallSendsFiles(t *testing.T) {
+	t.Parallel()
+	backend, api := fake(t, secret)
+	s := newSender(t, api, secret)
+	files := []botmesh.Media{
+		{Kind: botmesh.MediaDocument, URL: "https://example.org/a?b&c", Name: "a.pdf"},
+		{Kind: botmesh.MediaVoice, Ref: "r"},
+	}
+	for n, m := range files {
+		parts := s.Split(botmesh.Send{Text: "émigré écrit", Media: &m})
+		if len(parts) != 2 || parts[1].Media != nil || !s.Attaches(m) {
+			t.Fatalf("got %+v, want the file in the first of two parts", parts)
+		}
+		c := to("p/1.2/0."+strconv.Itoa(n), "")
+		c.Send = parts[0]
+		if _, err := s.Call(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		want := fakeplatform.Media{Kind: m.Kind, URL: m.URL, Ref: m.Ref, Name: m.Name}
+		if got := backend.Chat("c-17/u-4"); len(got) != n+1 || got[n].Media != want || got[n].Text != parts[0].Text {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
 	}
 }
 

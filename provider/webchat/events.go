@@ -37,7 +37,15 @@ type eventPart struct {
 	// Replaces is the id of the part whose place this one takes, if it takes one's.
 	Replaces string          `json:"replaces,omitempty"`
 	Text     string          `json:"text"`
+	Media    *eventMedia     `json:"media,omitempty"`
 	Buttons  [][]eventButton `json:"buttons,omitempty"`
+}
+
+// eventMedia is a file, by its http or https address.
+type eventMedia struct {
+	Kind string `json:"kind"`
+	URL  string `json:"url"`
+	Name string `json:"name,omitempty"`
 }
 
 type eventButton struct {
@@ -51,6 +59,9 @@ func (c *Chat) event(l botmesh.Letter) event {
 	e := event{At: l.At}
 	for _, p := range l.Parts {
 		part := eventPart{ID: p.ID, Replaces: l.Replaced(p), Text: p.Send.Text}
+		if m := p.Send.Media; m != nil && m.URL != "" && p.Send.Validate() == nil {
+			part.Media = &eventMedia{m.Kind, m.URL, m.Name}
+		}
 		for _, row := range p.Send.Buttons {
 			var out []eventButton
 			for _, b := range row {

@@ -279,3 +279,31 @@ func TestEventOffersSignedButtons(t *testing.T) {
 		t.Errorf("got %s, %v, want one line without the trace", data, err)
 	}
 }
+
+// A file is told by an address that a browser may open, and by no other.
+//
+// SPEC: X1
+func TestEventTellsFiles(t *testing.T) {
+	t.Parallel()
+	c := newTestChat(t, Config{})
+	sender, err := NewSender("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		m     botmesh.Media
+		taken bool
+		want  string
+	}{
+		{botmesh.Media{Kind: botmesh.MediaImage, URL: "https://example.org/a?b", Name: "a.png"}, true, `{"kind":"image","url":"https://example.org/a?b","name":"a.png"}`},
+		{botmesh.Media{Kind: botmesh.MediaImage, Ref: "f"}, false, "null"},
+		{botmesh.Media{Kind: botmesh.MediaImage, URL: "javascript:alert(1)//example.org"}, true, "null"},
+	} {
+		parts := sender.Split(botmesh.Send{Text: "hi", Media: &tt.m})
+		e := c.event(botmesh.Letter{Parts: []botmesh.Part{{ID: "p", Send: parts[0]}}})
+		got, err := json.Marshal(e.Parts[0].Media)
+		if err != nil || string(got) != tt.want || sender.Attaches(tt.m) != tt.taken {
+			t.Errorf("%+v: got %s, taken %v, want %s and %v", tt.m, got, sender.Attaches(tt.m), tt.want, tt.taken)
+		}
+	}
+}

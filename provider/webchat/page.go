@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// policy lets the page use its own script, style and address, and nothing else.
+// policy lets the page use its own script, style and address, images that the bot shows,
+// and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-	"img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+	"img-src data: http: https:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // route builds the page and says what is where.
 func (c *Chat) route() error {

@@ -14,6 +14,7 @@ type Sender struct{ id string }
 
 var (
 	_ provider.Sender     = (*Sender)(nil)
+	_ provider.Attacher   = (*Sender)(nil)
 	_ provider.Idempotent = (*Sender)(nil)
 )
 
@@ -33,6 +34,9 @@ func (s *Sender) ID() string { return s.id }
 
 // Split leaves the send whole: a page has no limit.
 func (s *Sender) Split(send botmesh.Send) []botmesh.Send { return []botmesh.Send{send} }
+
+// Attaches implements [provider.Attacher]: the page shows images, and links to others.
+func (s *Sender) Attaches(m botmesh.Media) bool { return m.URL != "" }
 
 // Call succeeds. The message's id is the part's.
 func (s *Sender) Call(_ context.Context, c provider.Call) (provider.Sent, error) {

@@ -59,6 +59,8 @@ func refusal(got httpcall.Answer, code int, message string) error {
 		return provider.RetryAll(err, max(regain(got.Header.Get(usageHeader)), got.RetryAfter()))
 	case 130429: // the number sends too fast
 		return provider.RetryAll(err, got.RetryAfter())
+	case 131052, 131053: // a file that it can not fetch
+		return provider.Permanent(err)
 	case 2, 131000, 131016, 131057: // out of order, by its own word
 		return provider.Retry(err, got.RetryAfter())
 	case 0, 3, 10, 190, 368, 130497, 131031, 131042, 131045, 131048: // token, rights, payment, spam: of the account

@@ -56,6 +56,8 @@ var (
 	_ provider.Sender  = (*Sender)(nil)
 	_ provider.Opener  = (*Sender)(nil)
 	_ provider.Limited = (*Sender)(nil)
+
+	_ provider.Attacher = (*Sender)(nil)
 )
 
 // What WhatsApp allows: 80 messages a second of a number, one in six seconds to one
@@ -125,6 +127,7 @@ type outgoing struct {
 	Type          string       `json:"type"`
 	Text          *body        `json:"text,omitempty"`
 	Interactive   *interactive `json:"interactive,omitempty"`
+	attachment
 	// Opaque comes back in the message's statuses.
 	Opaque string `json:"biz_opaque_callback_data"`
 }
@@ -166,6 +169,9 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 			return provider.Sent{}, provider.Permanent(errors.New("whatsapp: the buttons fit neither below a message nor in a list"))
 		}
 		msg.Type, msg.Text = "interactive", nil
+	}
+	if c.Send.Media != nil {
+		msg.attach(c.Send)
 	}
 	data, err := json.Marshal(msg)
 	if err != nil {

@@ -110,6 +110,8 @@ func TestSender(t *testing.T) {
 			"Window":        refusal(400, 131047, "blocked"),
 			"Undeliverable": refusal(400, 131026, "blocked"),
 			"OptedOut":      refusal(400, 131050, "permanent"),
+			"FileGone":      refusal(500, 131052, "permanent"),
+			"FileNotThere":  refusal(500, 131053, "permanent"),
 			"Parameter":     refusal(400, 100, "permanent"),
 			"NewRefusal":    refusal(400, 199999, "permanent"),
 			"Token":         refusal(401, 190, "retry after 30s"),

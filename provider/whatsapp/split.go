@@ -24,8 +24,11 @@ var text = provider.Splitter{Unit: provider.CodePoints, Max: MaxText, Marks: "*_
 // Split cuts a text over [MaxText], see [provider.Splitter], into as few messages
 // as it can: each is paid for. Up to three buttons are below the last part and up
 // to ten choices in a list, where that takes a text of 1024. What fits in neither
-// becomes numbered lines.
+// becomes numbered lines. A text that can not be a file's caption follows it.
 func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
+	if send.Media != nil {
+		return s.splitFile(send)
+	}
 	if len(slices.Concat(send.Buttons...)) == 0 {
 		return provider.Parts(text.Split(send.Text), nil)
 	}

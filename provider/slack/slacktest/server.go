@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -50,6 +51,8 @@ type outgoing struct {
 	Markdown *bool  `json:"mrkdwn"`
 	Blocks   []struct {
 		Type     string    `json:"type"`
+		Image    string    `json:"image_url"`
+		Alt      string    `json:"alt_text"`
 		Text     *text     `json:"text"`
 		Elements []element `json:"elements"`
 	} `json:"blocks"`
@@ -130,6 +133,9 @@ func (o *outgoing) message() fakeplatform.Message {
 	}
 	var sections []string
 	for _, b := range o.Blocks {
+		if b.Type == "image" {
+			m.Media, m.Text = fakeplatform.Media{Kind: b.Type, URL: b.Image, Name: b.Alt}, ""
+		}
 		if b.Type == "section" && b.Text != nil {
 			sections = append(sections, b.Text.Text)
 		}
@@ -157,6 +163,9 @@ func (o *outgoing) fault() string {
 		return "invalid_blocks"
 	}
 	for _, b := range o.Blocks {
+		if b.Type == "image" && (!fetched(b.Image) || !within(b.Alt, 2000)) {
+			return "invalid_blocks"
+		}
 		if b.Type == "section" && (b.Text == nil || !within(b.Text.Text, 3000)) || b.Type == "actions" && (len(b.Elements) < 1 || len(b.Elements) > 25) {
 			return "invalid_blocks"
 		}
@@ -168,6 +177,12 @@ func (o *outgoing) fault() string {
 		}
 	}
 	return ""
+}
+
+// fetched reports whether Slack can fetch an image: not from a host below .invalid.
+func fetched(address string) bool {
+	at, err := url.Parse(address)
+	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && len(address) <= 3000 && !strings.HasSuffix(at.Hostname(), ".invalid")
 }
 
 func within(s string, most int) bool {

@@ -51,7 +51,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Participant  string `json:"participant"`
 			ID           string `json:"id"`
 			Text         string `json:"text"`
-			Buttons      [][]struct {
+			Media        struct {
+				Kind string `json:"kind"`
+				URL  string `json:"url"`
+				Ref  string `json:"ref"`
+				Name string `json:"name"`
+			} `json:"media"`
+			Buttons [][]struct {
 				Label   string `json:"label"`
 				Payload string `json:"payload"`
 			} `json:"buttons"`
@@ -68,7 +74,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if again {
 		return // taken before: a success
 	}
-	m := fakeplatform.Message{Chat: out.Data.Conversation, Text: out.Data.Text, Part: out.Data.ID}
+	m := fakeplatform.Message{Chat: out.Data.Conversation, Text: out.Data.Text, Media: fakeplatform.Media(out.Data.Media), Part: out.Data.ID}
 	if out.Data.Participant != "" {
 		m.Chat += "/" + out.Data.Participant
 	}

@@ -78,6 +78,7 @@ function listen() {
 function showPart(seq, part) {
   const box = bubble('bot', part.text)
   box.id = 'part-' + part.id
+  if (part.media) attach(box, part)
   for (const row of part.buttons || []) {
     const div = box.appendChild(element('div', 'row'))
     for (const b of row) {
@@ -90,6 +91,28 @@ function showPart(seq, part) {
   if (!before) return place(box, seq, 0)
   Object.assign(box.dataset, before.dataset)
   before.replaceWith(box)
+}
+
+// attach shows a file: an image as one, all others as a link.
+function attach(box, part) {
+  const {kind, url, name} = part.media
+  if (!/^https?:\/\//i.test(url)) return
+  const link = element('a', 'file', name || url)
+  link.href = url
+  link.target = '_blank'
+  link.rel = 'noopener noreferrer'
+  if (kind === 'image' || kind === 'sticker') {
+    const image = element('img', 'image')
+    image.alt = name || kind
+    image.referrerPolicy = 'no-referrer'
+    image.onload = () => { if (box === log.lastElementChild) log.scrollTop = log.scrollHeight }
+    image.onerror = () => link.replaceChildren(name || url)
+    link.replaceChildren(image)
+    image.src = url
+  }
+  const text = box.querySelector('.bubble')
+  text.before(link)
+  if (!part.text) text.remove()
 }
 
 // --- the user's side ---

@@ -68,6 +68,7 @@ type outgoing struct {
 	Text          *text   `json:"text"`
 	Interactive   *choice `json:"interactive"`
 	Opaque        string  `json:"biz_opaque_callback_data"`
+	media
 }
 
 type text struct {
@@ -122,6 +123,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := fakeplatform.Call{Message: o.message(), ID: func(n int) string { return "wamid.OUT" + strconv.Itoa(n) }, Answer: answer}
 	if why := o.fault(); why != "" {
 		call.Refusal = Error(http.StatusBadRequest, 100, "(#100) "+why)
+	} else if f := o.file(o.Type); f != nil {
+		call.Refusal = s.fetch(f)
 	}
 	s.Serve(w, r, call)
 }
@@ -138,6 +141,9 @@ func (o *outgoing) message() fakeplatform.Message {
 	}
 	if o.Text != nil {
 		m.Text = o.Text.Body
+	}
+	if f := o.file(o.Type); f != nil {
+		f.message(o.Type, &m)
 	}
 	if o.Interactive != nil {
 		m.Text = o.Interactive.Body.Text
@@ -172,6 +178,9 @@ func (o *outgoing) fault() string {
 		return "to is not a phone number"
 	case utf8.RuneCountInString(o.Opaque) > 512:
 		return "biz_opaque_callback_data is too long"
+	case o.Text == nil && o.Interactive == nil && o.file(o.Type) != nil:
+		return o.file(o.Type).fault(o.Type)
+	case o.media != (media{}):
 	case o.Type == "text" && o.Text != nil && o.Interactive == nil:
 		return within("text.body", o.Text.Body, 4096)
 	case o.Type == "interactive" && o.Interactive != nil && o.Text == nil:
