@@ -130,6 +130,9 @@ func outcome(r botmesh.Run, o order, n int, run, kept string) (botmesh.Outcome, 
 	for i := range (o.Sends + n) % 3 {
 		sends = append(sends, botmesh.Send{Text: fmt.Sprint(run, " ", i, strings.Repeat("|", (i+n)%2))})
 	}
+	if len(sends) > 1 {
+		sends[1].Media = file(run + " file")
+	}
 	if o.End {
 		state = nil
 		if len(sends) == 0 {
@@ -150,6 +153,19 @@ func outcome(r botmesh.Run, o order, n int, run, kept string) (botmesh.Outcome, 
 		is.Commands = []botmesh.Command{{Chat: chatKey(o.Tell - 1), Sends: []botmesh.Send{{Text: run + " tells"}}}}
 	}
 	return is, nil
+}
+
+// file is a file that is sent, under a name.
+func file(name string) *botmesh.Media {
+	return &botmesh.Media{Kind: botmesh.MediaImage, URL: "https://example.org/", Name: name}
+}
+
+// shown is what a send says, also where its file is a link.
+func shown(s botmesh.Send) string {
+	if s.Media == nil {
+		return s.Text
+	}
+	return s.Text + "\n" + s.Media.Name + ": " + s.Media.URL
 }
 
 // alarm is the name of the one timer that a chat may have.

@@ -23,7 +23,7 @@ func orderOf(body []byte) (o order, told []string) {
 		_ = json.Unmarshal([]byte(b.Message.Text), &o) // an event of ours and a command have no text
 	}
 	for _, s := range b.Sends {
-		told = append(told, s.Text)
+		told = append(told, shown(s))
 	}
 	return o, told
 }
@@ -179,7 +179,7 @@ func (j *judge) told(c *chat, r *record, was, is checkpoint.Checkpoint) {
 	var said []string
 	if is.Effects != nil && is.Effects.Letter != nil {
 		for _, p := range is.Effects.Letter.Parts {
-			said = append(said, p.Send.Text)
+			said = append(said, shown(p.Send))
 		}
 	}
 	if !bytes.Equal(was.State, is.State) || !slices.Equal(said, r.told) {
@@ -226,10 +226,13 @@ func (j *judge) committed(c *chat, e *checkpoint.Effects, id, run string) {
 		index += len(o.parts)
 	}
 	for i, p := range e.Letter.Parts {
+		if p.Send.Media != nil {
+			j.s.stats["file"]++
+		}
 		if run != "" && !strings.Contains(p.Send.Text, run+" ") {
 			j.fail("I5", c.key, "a letter of run %s says %q", run, p.Send.Text)
 		}
-		l.parts = append(l.parts, &part{id: p.ID, text: p.Send.Text, index: index + i})
+		l.parts = append(l.parts, &part{id: p.ID, text: shown(p.Send), index: index + i})
 	}
 	c.letters = append(c.letters, l)
 }

@@ -143,7 +143,7 @@ func (j *judge) calls(by *process, call provider.Call) *made {
 	switch {
 	case p == nil:
 		j.fail("I5", c.key, "%s calls %s, which was never committed", by.name, call.Part)
-	case p.text != call.Send.Text:
+	case p.text != shown(call.Send):
 		j.fail("I5", c.key, "%s calls %s with another text", by.name, call.Part)
 	case by.dead:
 	case c.chain.By != by.name || c.chain.Free:

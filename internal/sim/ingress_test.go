@@ -97,6 +97,9 @@ func told(id string, rng *rand.Rand) (sends []botmesh.Send) {
 	for i := range 1 + rng.IntN(2) {
 		sends = append(sends, botmesh.Send{Text: fmt.Sprint("told by ", id, " ", i)})
 	}
+	if len(sends) > 1 {
+		sends[1].Media = file(id)
+	}
 	return sends
 }
 

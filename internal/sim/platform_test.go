@@ -36,8 +36,12 @@ func (f platform) Split(s botmesh.Send) (parts []botmesh.Send) {
 		}
 		parts = append(parts, botmesh.Send{Text: text})
 	}
+	parts[0].Media = s.Media
 	return parts
 }
+
+// Attaches implements [provider.Attacher]: some platforms take files.
+func (f platform) Attaches(botmesh.Media) bool { return f.id == resends || f.id == edits }
 
 // Call implements [provider.Sender].
 func (f platform) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
