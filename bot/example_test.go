@@ -3,6 +3,7 @@ package bot_test
 import (
 	"fmt"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/flow/ask"
@@ -62,4 +63,29 @@ func Example() {
 	// < One cheese pizza is on its way.
 	// > /tea
 	// < unknown command: /tea
+}
+
+// A picture by its address, and whatever the user sends on to somebody else.
+func ExampleContext_files() {
+	desk := botmesh.ChatKey{Provider: "telegram", Chat: "-100123"}
+	b := bot.New()
+	b.Command("/menu", func(c *bot.Context) error {
+		c.Send(botmesh.Send{
+			Text:    "What would you like?",
+			Media:   &botmesh.Media{Kind: botmesh.MediaImage, URL: "https://example.org/menu.png"},
+			Buttons: [][]botmesh.Button{{{Label: "Order", Payload: "/order"}}},
+		})
+		return nil
+	})
+	b.Fallback(func(c *bot.Context) error {
+		for _, m := range c.Record().Message.Media { // by the platform's reference: good on the same account
+			c.SendTo(desk, botmesh.Send{Text: "from " + c.Chat().String(), Media: &m})
+		}
+		return nil
+	})
+
+	fmt.Print(flowtest.Transcript(b, "/menu"))
+	// Output:
+	// > /menu
+	// < (image https://example.org/menu.png) What would you like? [Order]
 }
