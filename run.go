@@ -122,3 +122,11 @@ type Midway interface {
 	// which something was kept or sent sees what that run saw.
 	User(ctx context.Context) (map[string]json.RawMessage, error)
 }
+
+// Outside is what a [Midway] may be too: it says whether the run may do something outside
+// Botmesh. A run that is only compared with an earlier one may not.
+type Outside interface {
+	// MayDo is asked before something is done of which no result is kept, by the name it
+	// has in its handler. The error ends the run.
+	MayDo(name string) error
+}

@@ -22,7 +22,8 @@ type InTurn interface{ turn() *Turn }
 // process dies between fn's effect and that commit, fn is called again, with the
 // same key: a service that takes an idempotency key has seen it. An error of fn is
 // not recorded. Whoever gets an error returns it; what may fail for good is a
-// result that says so.
+// result that says so. Where a run is only compared with an earlier one (replay --against)
+// nothing is done, and Do fails.
 //
 // The name tells results of one handler apart, and those of one name are told apart
 // by their order. R must survive encoding; see [Schema].
@@ -38,6 +39,11 @@ func Do[R any](c InTurn, name string, fn func(ctx context.Context, key string) (
 		return result, nil
 	}
 	// What is recorded in a form that this build can not read is done again.
+	if outside, ok := t.midway.(botmesh.Outside); ok {
+		if err := outside.MayDo(name); err != nil {
+			return result, t.stop(fmt.Errorf("do %q: %w", name, err))
+		}
+	}
 	result, err = fn(t.ctx, t.idempotencyKey(call))
 	if err != nil {
 		return result, t.stop(fmt.Errorf("do %q: %w", name, err))

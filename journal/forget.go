@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,4 +81,28 @@ func (j *Journal) DeadCount(ctx context.Context) (n int, oldest time.Time, err e
 	defer c.mu.Unlock()
 	c.last, c.messages, c.n, c.oldest = info.LastSeq, info.Messages, n, oldest
 	return n, oldest, nil
+}
+
+// SetAsideOf tells which records of a chat were set aside, by their sequence in this
+// epoch: those that were forgotten since too, for as long as their marks are kept. Errors
+// are as of [Journal.List].
+func (j *Journal) SetAsideOf(ctx context.Context, chat botmesh.ChatKey) (map[uint64]bool, error) {
+	aside := map[uint64]bool{}
+	for f := (Filter{Limit: holdsPage}); ; {
+		of, err := scan(ctx, j.dead, deadSubject(j.bot, chat, "*"), f, nil)
+		if err != nil {
+			return nil, fmt.Errorf("journal: records set aside of %s: %w", chat.Key(), err)
+		}
+		for _, m := range of {
+			_, _, what, err := parseSubject(familyDead, j.bot, m.Subject)
+			seq, ok := strings.CutPrefix(what, j.epoch+"-")
+			if n, bad := strconv.ParseUint(seq, 10, 64); err == nil && ok && bad == nil {
+				aside[n] = true
+			}
+			f.From = m.Seq + 1
+		}
+		if len(of) < f.Limit {
+			return aside, nil
+		}
+	}
 }

@@ -27,7 +27,10 @@ import (
 //
 // With "replay provider/chat" as arguments, and settings like the program's, it runs the
 // chat's records again and shows what the bot would say now, between "--from" and "--to" as
-// sequences, "--since" and "--until" as times; nothing is sent or written.
+// sequences, "--since" and "--until" as times; nothing is sent or written. With "replay
+// --against" and any number of chats, by default the 100 that wrote last, it compares what they
+// were answered with what the bot would say now, and shows those where that differs: 1 as exit
+// code says that one does, 2 that it could not be found out.
 // With "rebuild provider/chat" as arguments, and settings like the program's, it writes that
 // chat's lost checkpoint anew from the chat's records and sends nothing; "--dry-run" says what
 // it would do. It refuses a chat that has a checkpoint.

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	replayUsage  = "want: replay [--from seq] [--to seq] [--since time] [--until time] [settings] provider/chat"
+	replayUsage  = "want: replay [--from seq] [--to seq] [--since time] [--until time] [-o json] [settings] provider/chat, or replay --against [--limit chats] [-o json] [settings] [provider/chat ...]"
 	rebuildUsage = "want: rebuild [--dry-run] [--partial] [--as name] [settings] provider/chat"
 )
 
@@ -39,19 +39,45 @@ type replays struct {
 	stdout  io.Writer
 }
 
-// replay shows what the bot would say now to the records of a chat.
+// replay shows what the bot would say now to the records of a chat, or compares that with
+// what chats were answered.
 func (r replays) replay(args []string) error {
 	var in replay.Range
+	var c comparison
 	flags := flag.NewFlagSet("replay", flag.ContinueOnError)
 	ranged(flags, &in)
-	return r.run(flags, replayUsage, args, replayTime, func(ctx context.Context, w *workerd.Worker, chat botmesh.ChatKey) error {
-		n, err := w.Replay(ctx, chat, in, func(s replay.Step) error {
+	c.flags(flags)
+	return r.open(flags, replayUsage, args, replayTime, func(ctx context.Context, open opener, named []botmesh.ChatKey) error {
+		switch {
+		case c.against && in != replay.Range{}, !c.against && c.limit != compareChats, !c.against && len(named) != 1:
+			return config.Wrong(errors.New(replayUsage))
+		case c.against:
+			err := r.compare(ctx, open, c, named)
+			if err != nil && !errors.Is(err, errDiffers) {
+				err = config.Wrong(err)
+			}
+			return err
+		}
+		w, err := open()
+		if err != nil {
+			return err
+		}
+		var steps []replay.Step
+		n, err := w.Replay(ctx, named[0], in, func(s replay.Step) error {
+			if c.output == "json" {
+				steps = append(steps, s)
+				return nil
+			}
 			_, err := io.WriteString(r.stdout, s.String()) // at once: a record may take its time
 			return err
 		})
-		if err == nil {
-			_, err = fmt.Fprintf(r.stdout, "%v; nothing was sent or written\n", n)
+		switch {
+		case err != nil:
+			return err
+		case c.output == "json":
+			return r.json(steps)
 		}
+		_, err = fmt.Fprintf(r.stdout, "%v; nothing was sent or written\n", n)
 		return err
 	})
 }
@@ -79,8 +105,15 @@ func (r replays) rebuild(args []string) error {
 	flags.BoolVar(&o.Dry, "dry-run", false, "")
 	flags.BoolVar(&o.Partial, "partial", false, "")
 	by := flags.String("as", "who runs "+r.program.Name, "")
-	return r.run(flags, rebuildUsage, args, rebuildTime, func(ctx context.Context, w *workerd.Worker, chat botmesh.ChatKey) error {
-		o.Chat = chat
+	return r.open(flags, rebuildUsage, args, rebuildTime, func(ctx context.Context, open opener, named []botmesh.ChatKey) error {
+		if len(named) != 1 {
+			return config.Wrong(errors.New(rebuildUsage))
+		}
+		w, err := open()
+		if err != nil {
+			return err
+		}
+		o.Chat = named[0]
 		is, err := w.Rebuild(ctx, *by, o)
 		if err != nil {
 			return advised(err)
@@ -89,20 +122,27 @@ func (r replays) rebuild(args []string) error {
 	})
 }
 
-// run reads what a command is asked for and calls do with a worker that serves nothing.
-func (r replays) run(flags *flag.FlagSet, usage string, args []string, limit time.Duration,
-	do func(context.Context, *workerd.Worker, botmesh.ChatKey) error) error {
+// opener makes the worker of a command, which serves nothing.
+type opener func() (*workerd.Worker, error)
+
+// open reads what a command is asked for, the chats that it names included, and calls do.
+func (r replays) open(flags *flag.FlagSet, usage string, args []string, limit time.Duration,
+	do func(context.Context, opener, []botmesh.ChatKey) error) error {
 	loaded, err := r.program.Load(args)
 	if err != nil {
 		return err
 	}
 	flags.SetOutput(io.Discard)
-	if err := flags.Parse(loaded.Rest); err != nil || flags.NArg() != 1 {
+	if err := flags.Parse(loaded.Rest); err != nil {
 		return config.Wrong(errors.Join(err, errors.New(usage)))
 	}
-	chat, err := botmesh.ParseChatKey(flags.Arg(0))
-	if err != nil {
-		return config.Wrong(err)
+	var named []botmesh.ChatKey
+	for _, text := range flags.Args() {
+		chat, err := botmesh.ParseChatKey(text)
+		if err != nil {
+			return config.Wrong(errors.Join(err, errors.New(usage)))
+		}
+		named = append(named, chat)
 	}
 	log := program.Logger(os.Stderr, loaded.Log)
 	runner, err := New(Config{Bot: r.bot, Logger: log})
@@ -113,11 +153,9 @@ func (r replays) run(flags *flag.FlagSet, usage string, args []string, limit tim
 	defer stop()
 	ctx, ignore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer ignore()
-	w, err := workerd.New(ctx, workerd.Config{Settings: loaded.Config, Runner: runner, Senders: r.own, Version: program.Version(), Log: log})
-	if err != nil {
-		return err
-	}
-	err = do(ctx, w, chat)
+	err = do(ctx, func() (*workerd.Worker, error) {
+		return workerd.New(ctx, workerd.Config{Settings: loaded.Config, Runner: runner, Senders: r.own, Version: program.Version(), Log: log})
+	}, named)
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}

@@ -40,6 +40,8 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 
 	var out strings.Builder
 	again := replays{program: workerd.Program(), bot: b, stdout: &out}
+	other := replays{program: workerd.Program(), stdout: &out}
+	other.bot = bot.New().Command("/hi", func(c *bot.Context) error { c.Say("good day"); return nil })
 	for _, c := range []struct {
 		name string
 		do   func([]string) error
@@ -52,6 +54,11 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 		{"an empty range", again.replay, []string{"--from=2", "telegram/5"}, "no record of the chat telegram/5 in that range", false},
 		{"a time that is none", again.replay, []string{"--since=soon", "telegram/5"}, "\"soon\" is no time", true},
 		{"a chat without records", again.replay, []string{"telegram/6"}, "no record of the chat", false},
+		{"json", again.replay, []string{"-o", "json", "telegram/5"}, `"text": "hello"`, false},
+		{"against the same", again.replay, []string{"--against"}, "1 chats: 1 the same, 0 differ, 0 can not be compared; 0 records", false},
+		{"against another build", other.replay, []string{"--against", "telegram/5"}, "a chat has another answer now", false},
+		{"against a chat without records", again.replay, []string{"--against", "telegram/6"}, "no record of the chat", true},
+		{"against a range", again.replay, []string{"--against", "--from=2"}, replayUsage, true},
 		{"a chat that is none", again.replay, []string{"nobody"}, "not a chat key", true},
 		{"no chat", again.rebuild, nil, rebuildUsage, true},
 		{"a flag that is none", again.rebuild, []string{"--soon", "telegram/5"}, "-soon", true},
@@ -70,6 +77,11 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 		if !strings.Contains(got, c.want) || config.IsWrong(err) != c.bad {
 			t.Errorf("%s: got %q, %v, want %q", c.name, got, err, c.want)
 		}
+	}
+	out.Reset()
+	if err := other.replay([]string{"--against"}); !strings.Contains(out.String(), "telegram/5  differs at #1  message  (0 records are the same)\n"+
+		"    user: /hi\n    then: hello\n    now:  good day\n") {
+		t.Errorf("got %q, %v, want the difference", out.String(), err)
 	}
 	if got := telegram.Texts("5"); len(got) != 1 {
 		t.Errorf("got %q, want the one answer", got)

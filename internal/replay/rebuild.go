@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,7 +12,6 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/coord"
-	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
 )
@@ -225,30 +222,15 @@ func (in Rooms) said(ctx context.Context, chat botmesh.ChatKey) (said, error) {
 	case !errors.Is(err, botmesh.ErrNotFound): // no worker ever ran
 		return s, fmt.Errorf("replay: %w", err)
 	}
-	prefix := chat.Key() + "/" + in.Journal.Epoch() + "."
-	for from := uint64(0); ; {
-		letters, err := in.Outbox.History(ctx, chat, jet.Window{From: from, Limit: page}) // all of them: a replica that lags would have some sent again
-		if err != nil {
-			return s, fmt.Errorf("replay: %w", err)
+	err := letters(ctx, in.Outbox, chat, func(l outbox.Posted) {
+		s.last = l.Seq
+		switch p, ok := placeOf(l.Letter.ID, chat, in.Journal.Epoch()); {
+		case !ok:
+		case p.early:
+			s.eager[p.seq]++
+		default:
+			s.cursor = max(s.cursor, p.seq)
 		}
-		for _, l := range letters {
-			s.last, from = l.Seq, l.Seq+1
-			place, ok := strings.CutPrefix(l.Letter.ID, prefix)
-			if !ok {
-				continue // of an older journal
-			}
-			number, rest, _ := strings.Cut(place, "/")
-			seq, err := strconv.ParseUint(number, 10, 64)
-			switch {
-			case err != nil:
-			case strings.HasPrefix(rest, "e"):
-				s.eager[seq]++
-			default:
-				s.cursor = max(s.cursor, seq)
-			}
-		}
-		if len(letters) < page {
-			return s, nil
-		}
-	}
+	})
+	return s, err
 }

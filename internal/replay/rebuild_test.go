@@ -35,9 +35,15 @@ func (l lagging) Range(ctx context.Context, subject string, from uint64, limit i
 	return slices.DeleteFunc(page, func(m jet.Stored) bool { return m.Seq > l.knows }), err
 }
 
+// rooms are a chat's in memory, and the server of their streams.
+type rooms struct {
+	replay.Rooms
+	server *jet.Memory
+}
+
 // openRooms opens empty rooms in memory, the outbox as seen from a replica that knows its
 // first messages alone.
-func openRooms(t *testing.T, knows uint64) replay.Rooms {
+func openRooms(t *testing.T, knows uint64) rooms {
 	t.Helper()
 	server := jet.NewMemory()
 	stream := server.Stream(outbox.StreamName("demo"), jet.MemoryConfig{Metadata: map[string]string{"botmesh.epoch": "o1"}})
@@ -52,10 +58,10 @@ func openRooms(t *testing.T, knows uint64) replay.Rooms {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close(context.WithoutCancel(t.Context())) })
-	return replay.Rooms{
+	return rooms{replay.Rooms{
 		Journal: openJournal(t, server), Outbox: o, Coordinator: c,
 		Store: natsstore.New(server.Stream(natsstore.Stream("demo", 1).Name, jet.MemoryConfig{}), "demo"),
-	}
+	}, server}
 }
 
 // post appends the letter of a record's commit, behind the last one.
@@ -102,7 +108,7 @@ func TestARebuiltChatSaysNothingAgain(t *testing.T) {
 		publish(t, rooms.Journal, botmesh.Record{Type: botmesh.TypeMessage, ID: "e", User: "5", Chat: key, Message: botmesh.Message{Text: "e"}})
 		post(t, rooms.Outbox, 1, "a b")
 		post(t, rooms.Outbox, 3, "c d")
-		is, err := replay.Rebuild(t.Context(), replay.Config{Runner: runner, Tries: 1, Settle: time.Minute}, rooms, replay.Order{Chat: key})
+		is, err := replay.Rebuild(t.Context(), replay.Config{Runner: runner, Tries: 1, Settle: time.Minute}, rooms.Rooms, replay.Order{Chat: key})
 		if err != nil || is.Records != 4 || is.Cursor != 4 || is.Left != 1 || is.Revision == 0 {
 			t.Errorf("got %+v, %v, want it rebuilt past the fourth record, which joined the third", is, err)
 		}

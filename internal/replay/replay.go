@@ -1,6 +1,7 @@
 // Package replay runs the records of a chat again, from the first one, into a
 // scratch checkpoint: what the bot would say and remember, without sending or
-// writing anything; and it writes a chat's lost checkpoint anew from them ([Rebuild]).
+// writing anything ([Dry]), or where that is not what it said ([Against]); and it writes a
+// chat's lost checkpoint anew from them ([Rebuild]).
 //
 // It follows the rules of a worker: a repeated record has no effect, a failing
 // one is tried again and at last set aside, what a run kept or sent early is
@@ -16,6 +17,7 @@ package replay
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -39,6 +41,9 @@ type Config struct {
 	// PassesOver reports whether an operator who resumed the chat wants what a user did
 	// there, or a timer, to have no effect. Defaults to nothing of the kind.
 	PassesOver func(botmesh.Record) bool
+
+	compares bool                           // nothing is done outside Botmesh
+	now      func(botmesh.Record) time.Time // of a run; defaults to when its record was stored
 }
 
 // Result says what a record came to.
@@ -68,7 +73,9 @@ type Step struct {
 	// Commands are what would have been asked of other chats.
 	Commands []botmesh.Command `json:"commands,omitempty"`
 
-	heeds bool // the run would have heard of what came while it was at work
+	early int    // so many of Sends were sent before the run's end
+	heeds bool   // the run would have heard of what came while it was at work
+	did   string // what it wanted to do outside Botmesh and was not to
 }
 
 // Chat is a chat that is replayed. Not safe for concurrent use.
@@ -156,19 +163,26 @@ func (c *Chat) try(ctx context.Context, r botmesh.Record, ahead []journal.Entry,
 	cut := time.Now().Add(c.cfg.Settle)
 	ctx, cancel := context.WithDeadline(ctx, cut)
 	defer cancel()
-	m := &midway{during: c.scratch.During, step: step, user: c.users[r.User], cut: cut, quick: quick{
+	m := &midway{compares: c.cfg.compares, during: c.scratch.During, step: step, user: c.users[r.User], cut: cut, quick: quick{
 		ahead: ahead[:min(len(ahead), botmesh.MaxAlso)], passed: r.Stored, shut: c.passedOver,
 		skip: func(next botmesh.Record) bool { return next.ID == r.ID || c.scratch.Recent.Has(next.ID) },
 	}}
 	out, err := c.cfg.Runner.Run(ctx, botmesh.Run{
-		Record: r, State: c.scratch.State, Kept: c.scratch.During.Kept, Timer: c.timer(r.Timer), Try: step.Tries, Now: r.Stored,
+		Record: r, State: c.scratch.State, Kept: c.scratch.During.Kept, Timer: c.timer(r.Timer), Try: step.Tries, Now: c.now(r),
 	}, m)
-	step.heeds = step.heeds || m.heeds.Load()
+	step.early, step.heeds = c.scratch.During.Eager, step.heeds || m.heeds.Load()
 	if err != nil {
 		return out, nil, err
 	}
 	more, err := m.quick.through(out.Through)
 	return out, more, err
+}
+
+func (c *Chat) now(r botmesh.Record) time.Time {
+	if c.cfg.now != nil {
+		return c.cfg.now(r)
+	}
+	return r.Stored
 }
 
 // midway keeps what a run commits before it ends.
@@ -180,6 +194,19 @@ type midway struct {
 	cut    time.Time // when the run is cut off
 	quick  quick
 	heeds  atomic.Bool // it listens while it is at work
+
+	compares bool
+}
+
+var errOutside = errors.New("replay: nothing is done outside Botmesh while answers are compared")
+
+// MayDo implements [botmesh.Outside].
+func (m *midway) MayDo(name string) error {
+	if !m.compares {
+		return nil
+	}
+	m.step.did = name
+	return errOutside
 }
 
 func (m *midway) Keep(_ context.Context, kept []byte) error {

@@ -6,34 +6,69 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/acts"
+	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/replay"
 	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
 )
 
 // Replay runs the records of a chat again without effect, see [replay.Dry], in place of
 // serving chats, and closes what New opened. It needs no Redis.
 func (w *Worker) Replay(ctx context.Context, chat botmesh.ChatKey, in replay.Range, each func(replay.Step) error) (n replay.Counted, err error) {
 	defer w.close(ctx)
-	j, err := w.readJournal(ctx)
+	rooms, err := w.readRooms(ctx)
 	if err != nil {
 		return n, err
 	}
-	return replay.Dry(ctx, w.replays(), j, chat, in, each)
+	return replay.Dry(ctx, w.replays(), rooms.Journal, chat, in, each)
 }
 
-// readJournal waits until the journal can be read.
-func (w *Worker) readJournal(ctx context.Context) (j *journal.Journal, err error) {
+// Against compares what chats were answered with what they would be now, see
+// [replay.Against], in place of serving chats, and closes what New opened: the chats that
+// are named, or those that wrote last, up to limit. It needs no Redis.
+func (w *Worker) Against(ctx context.Context, chats []botmesh.ChatKey, limit int, each func(replay.Compared) error) error {
+	defer w.close(ctx)
+	in, err := w.readRooms(ctx)
+	if err != nil {
+		return err
+	}
+	if len(chats) == 0 {
+		if chats, err = replay.Lately(ctx, in.Journal, limit); err != nil {
+			return err
+		}
+	}
+	for _, chat := range chats {
+		found, err := replay.Against(ctx, w.replays(), in, chat)
+		if err != nil {
+			return err
+		}
+		if err := each(found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readRooms waits until the rooms can be read. What comes of it calls no platform.
+func (w *Worker) readRooms(ctx context.Context) (in replay.Rooms, err error) {
 	s := w.cfg.Settings
-	err = engine.Await(ctx, w.cfg.Log, s, "journal", func(ctx context.Context) error {
-		j, err = journal.Open(ctx, journal.Config{
+	in.Store = natsstore.New(w.stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot)
+	err = engine.Await(ctx, w.cfg.Log, s, "journal and outbox", func(ctx context.Context) error {
+		in.Journal, err = journal.Open(ctx, journal.Config{
 			Bot: s.Bot, Inbox: w.stream(journal.InboxStream(s.Bot)), Dead: w.stream(journal.DeadStream(s.Bot)), Logger: w.cfg.Log,
+		})
+		if err != nil {
+			return err
+		}
+		in.Outbox, err = outbox.Open(ctx, outbox.Config{
+			Stream: w.stream(outbox.StreamName(s.Bot)), Bot: s.Bot, Incarnation: s.ReplicaID + "/replay", Senders: w.senders.all, Logger: w.cfg.Log,
 		})
 		return err
 	})
-	return j, err
+	return in, err
 }
 
 // Rebuild writes a chat's lost checkpoint anew, see [replay.Rebuild], in place of serving
