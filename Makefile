@@ -22,11 +22,14 @@ lint: ## Check format, go vet and staticcheck.
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 	$(STATICCHECK) ./...
+	cd deploy/alerts && go vet . && $(STATICCHECK) .
 
-# The black-box tests run by themselves: some of them measure.
+# The black-box tests run by themselves: some of them measure. The rules for Prometheus
+# run in its engine, in a module of their own.
 test: ## Run all tests, on real servers and real processes. Installs redis-server on Debian and Ubuntu.
 	@.ci/need-redis
 	go test $$(go list ./... | grep -v '/e2e$$')
+	cd deploy/alerts && go test .
 	go test ./e2e
 
 race: ## Run all tests but the black-box ones with the race detector.

@@ -116,6 +116,7 @@ func (h *Holder) name() string { return "provider:" + h.cfg.Session.ID() }
 // order then and steps down, so that another replica holds it at once. The error is
 // nil unless the Elector can not be used any more.
 func (h *Holder) Run(ctx context.Context) error {
+	h.begins(ctx)
 	if h.cfg.Elector == nil {
 		h.hold(ctx, nil)
 		return nil

@@ -6,18 +6,18 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.uber.org/goleak"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/telemetrytest"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/provider/telegram"
@@ -28,15 +28,12 @@ const (
 	testSecret = "webhook_Secret-1"
 )
 
-// What all tests' spans and metrics come to. A test tells its own by the provider.
-var (
-	spans  = tracetest.NewInMemoryExporter()
-	meters = metric.NewManualReader()
-)
+// What all tests' spans come to. A test tells its own by the provider, as it does what
+// is measured.
+var spans = tracetest.NewInMemoryExporter()
 
 func TestMain(m *testing.M) {
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)))
-	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(meters)))
 	goleak.VerifyTestMain(m)
 }
 
@@ -59,23 +56,10 @@ func counting(t *testing.T, providerID string) func() map[string]int64 {
 
 func counted(t *testing.T, providerID string) map[string]int64 {
 	t.Helper()
-	var all metricdata.ResourceMetrics
-	if err := meters.Collect(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
 	got := map[string]int64{}
-	for _, scope := range all.ScopeMetrics {
-		for _, m := range scope.Metrics {
-			sum, ok := m.Data.(metricdata.Sum[int64])
-			if !ok || m.Name != "bot.ingress.messages" {
-				continue
-			}
-			for _, p := range sum.DataPoints {
-				if id, _ := p.Attributes.Value("bot.provider"); id.AsString() == providerID {
-					outcome, _ := p.Attributes.Value("outcome")
-					got[outcome.AsString()] += p.Value
-				}
-			}
+	for name, n := range telemetrytest.Metrics(t) {
+		if outcome, ok := strings.CutPrefix(name, "bot.ingress.messages{bot.provider="+providerID+",outcome="); ok {
+			got[strings.TrimSuffix(outcome, "}")] = int64(n)
 		}
 	}
 	return got

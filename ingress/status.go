@@ -81,6 +81,15 @@ func (h *Holder) became(ctx context.Context, role Role, fence uint64, reason str
 		telemetry.KeyProvider.String(h.cfg.Session.ID()), telemetry.KeyReason.String(reason)))
 }
 
+// begins makes known that this replica leads nothing and has nothing open: to who watches,
+// what was never measured is no 0.
+func (h *Holder) begins(ctx context.Context) {
+	telemetry.SessionsOpen.Add(ctx, 0, h.labels())
+	if h.cfg.Elector != nil {
+		telemetry.Leaders.Add(ctx, 0, h.labels())
+	}
+}
+
 // began notes that this replica holds the session.
 func (h *Holder) began(ctx context.Context, t *term) {
 	if t.lead == nil {
