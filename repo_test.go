@@ -44,7 +44,7 @@ var house = map[string][]string{
 	"provider/...":                                   {"provider", "provider/httpcall"},
 	"provider/httpcall":                              {"provider"},
 	"provider/fakeplatform":                          {},
-	"provider/telegram/telegramtest":                 {},
+	"provider/telegram/telegramtest":                 {"provider/fakeplatform"},
 	"provider/whatsapp/whatsapptest":                 {"provider/fakeplatform"},
 	"provider/slack/slacktest":                       {"provider/fakeplatform"},
 	"provider/standardwebhooks/standardwebhookstest": {"provider/fakeplatform", "provider/standardwebhooks"},

@@ -10,6 +10,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/natstest"
 	"github.com/botmesh-go/botmesh/internal/redistest"
 	"github.com/botmesh-go/botmesh/internal/workerd"
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 	"github.com/botmesh-go/botmesh/worker"
 )
@@ -21,11 +22,11 @@ import (
 func TestTheBotHearsOfSendsThatFailed(t *testing.T) {
 	t.Parallel()
 	platform := telegramtest.New(token)
-	platform.Script(func(_, text string) telegramtest.Fault {
+	platform.Script(func(_, text string) fakeplatform.Fault {
 		if text == "bad" || text == "sorry" {
-			return telegramtest.Fault{Status: http.StatusBadRequest}
+			return telegramtest.Refusal(http.StatusBadRequest, "")
 		}
-		return telegramtest.Fault{}
+		return fakeplatform.Fault{}
 	})
 	api := httptest.NewServer(platform)
 	t.Cleanup(api.Close)

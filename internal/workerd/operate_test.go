@@ -13,6 +13,7 @@ import (
 	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/internal/natstest"
 	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
 
@@ -172,11 +173,11 @@ func TestDeadLettersArePutBackOrDropped(t *testing.T) {
 	f := startFleet(t, "BOTMESH_ADMIN_TOKEN="+adminToken, "BOTMESH_TRIES=1")
 	var blocked atomic.Bool
 	blocked.Store(true)
-	f.telegram.Script(func(_, text string) telegramtest.Fault {
+	f.telegram.Script(func(_, text string) fakeplatform.Fault {
 		if text == "blocked" && blocked.Load() {
-			return telegramtest.Fault{Status: http.StatusBadRequest}
+			return telegramtest.Refusal(http.StatusBadRequest, "")
 		}
-		return telegramtest.Fault{}
+		return fakeplatform.Fault{}
 	})
 	f.post(t, telegramtest.Text(1, 7, "/echo blocked"))
 	f.post(t, telegramtest.Text(2, 8, "/poison"))
@@ -230,11 +231,11 @@ func TestAnOperatorHurriesAndHoldsSends(t *testing.T) {
 	f := startFleet(t, "BOTMESH_ADMIN_TOKEN="+adminToken)
 	var busy atomic.Bool
 	busy.Store(true)
-	f.telegram.Script(func(string, string) telegramtest.Fault {
+	f.telegram.Script(func(string, string) fakeplatform.Fault {
 		if busy.Load() {
-			return telegramtest.Fault{Status: http.StatusInternalServerError}
+			return telegramtest.Refusal(http.StatusInternalServerError, "")
 		}
-		return telegramtest.Fault{}
+		return fakeplatform.Fault{}
 	})
 	const page = "/v1/chats/telegram%2F7"
 	f.post(t, telegramtest.Text(1, 7, "/count"))

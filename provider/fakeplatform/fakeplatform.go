@@ -70,6 +70,7 @@ type Platform struct {
 	mu      sync.Mutex
 	calls   int64
 	log     []Message
+	chats   map[string][]int // places in log
 	faults  map[string][]Fault
 	script  func(chat, text string) Fault
 	onTake  func(Message)
@@ -81,7 +82,10 @@ type Platform struct {
 
 // New makes a platform that answers a call over its rate limit with limited.
 func New(limited Fault) *Platform {
-	return &Platform{limited: limited, faults: map[string][]Fault{}, limits: map[string]*rate.Limiter{}, changed: make(chan struct{})}
+	return &Platform{
+		limited: limited, chats: map[string][]int{}, faults: map[string][]Fault{}, limits: map[string]*rate.Limiter{},
+		changed: make(chan struct{}),
+	}
 }
 
 // Next has the next calls to a chat meet these faults, one each, after those
@@ -119,11 +123,11 @@ func (p *Platform) Limit(every time.Duration, burst int) {
 
 // Chat returns the messages that a chat was sent, in order.
 func (p *Platform) Chat(chat string) []Message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var got []Message
-	for _, m := range p.All() {
-		if m.Chat == chat {
-			got = append(got, m)
-		}
+	for _, i := range p.chats[chat] {
+		got = append(got, p.log[i])
 	}
 	return got
 }
@@ -156,16 +160,15 @@ func (p *Platform) Calls() int64 {
 func (p *Platform) Wait(ctx context.Context, chat string, n int) ([]Message, error) {
 	for {
 		p.mu.Lock()
-		changed := p.changed
+		changed, have := p.changed, len(p.chats[chat])
 		p.mu.Unlock()
-		got := p.Chat(chat)
-		if len(got) >= n {
-			return got, nil
+		if have >= n {
+			return p.Chat(chat), nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return got, ctx.Err()
+			return p.Chat(chat), ctx.Err()
 		}
 	}
 }
@@ -179,9 +182,9 @@ type Call struct {
 	// ID makes the id of the n-th message, counted from 1.
 	ID func(n int) string
 	// Changes, if not nil, finds the message that is to say what Message does, instead of
-	// a new one. Unknown is the refusal if there is none.
-	Changes func(Message) bool
-	Unknown Fault
+	// a new one. Unknown is the refusal if there is none, Same that if it says so already.
+	Changes       func(Message) bool
+	Unknown, Same Fault
 	// Answer says that the message was taken.
 	Answer func(w http.ResponseWriter, m Message)
 }
@@ -203,9 +206,9 @@ func (p *Platform) Serve(w http.ResponseWriter, r *http.Request, c Call) {
 	}
 	m := c.Message
 	if f.Take || f.Status == 0 && !f.Hang {
-		var taken bool
-		if m, taken = p.take(c); !taken && f.Status == 0 {
-			f = c.Unknown
+		var refusal Fault
+		if m, refusal = p.take(c); f.Status == 0 {
+			f.Status, f.Header, f.Body = refusal.Status, refusal.Header, refusal.Body
 		}
 	}
 	switch {
@@ -244,21 +247,24 @@ func (p *Platform) meet(m *Message) (f Fault, limited bool) {
 	return Fault{}, limited
 }
 
-// take notes what a call says. It reports false if that is to change a message that is
-// not there.
-func (p *Platform) take(c Call) (Message, bool) {
+// take notes what a call says, or returns what there is against the change of a message.
+func (p *Platform) take(c Call) (Message, Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := c.Message
 	if c.Changes == nil {
 		m.ID = c.ID(len(p.log) + 1)
+		p.chats[m.Chat] = append(p.chats[m.Chat], len(p.log))
 		p.log = append(p.log, m)
 	} else {
 		i := slices.IndexFunc(p.log, c.Changes)
 		if i < 0 {
-			return m, false
+			return m, c.Unknown
 		}
 		was := p.log[i]
+		if c.Same.Status != 0 && was.Text == m.Text && slices.Equal(was.Buttons, m.Buttons) {
+			return was, c.Same
+		}
 		was.Was, was.Text, was.Buttons, was.Part, was.Call = append(slices.Clone(was.Was), was.Text), m.Text, m.Buttons, m.Part, m.Call
 		p.log[i], m = was, was
 	}
@@ -267,7 +273,7 @@ func (p *Platform) take(c Call) (Message, bool) {
 	}
 	close(p.changed)
 	p.changed = make(chan struct{})
-	return m, true
+	return m, Fault{}
 }
 
 func wait(ctx context.Context, d time.Duration) bool {

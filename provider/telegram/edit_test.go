@@ -3,11 +3,13 @@ package telegram
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
 
@@ -30,8 +32,8 @@ func TestEditChangesTheMessage(t *testing.T) {
 		if len(got) != 1 {
 			t.Fatalf("%s: got %d messages, want one", chat, len(got))
 		}
-		want := telegramtest.Message{Text: "done", Was: []string{"…"}, Buttons: [][]telegramtest.Button{{{Label: "Yes", Payload: "y"}}}}
-		if diff := cmp.Diff(want, telegramtest.Message{Text: got[0].Text, Was: got[0].Was, Buttons: got[0].Buttons}); diff != "" {
+		want := fakeplatform.Message{Text: "done", Was: []string{"…"}, Buttons: []fakeplatform.Button{{Label: "Yes", Payload: "y"}}}
+		if diff := cmp.Diff(want, fakeplatform.Message{Text: got[0].Text, Was: got[0].Was, Buttons: got[0].Buttons}); diff != "" {
 			t.Errorf("%s: message (-want +got):\n%s", chat, diff)
 		}
 	}
@@ -49,7 +51,7 @@ func TestEditSaysWhatCanNotBeEdited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tg.Next("55", telegramtest.Fault{Status: http.StatusTooManyRequests, RetryAfter: 3e9}, telegramtest.Fault{Status: http.StatusBadGateway})
+	tg.Next("55", telegramtest.RateLimit(3*time.Second), telegramtest.Refusal(http.StatusBadGateway, ""))
 	if after, ok := provider.RetryAfter(s.Edit(t.Context(), to("55", "done"), sent.MessageID)); !ok || after != 3e9 {
 		t.Errorf("over the limit: got %v, %v, want Telegram's 3s", after, ok)
 	}

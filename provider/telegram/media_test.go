@@ -8,7 +8,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
-	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 )
 
 const menu = "https://example.org/menu.pdf"
@@ -36,8 +36,8 @@ func TestCallSendsFiles(t *testing.T) {
 				t.Fatalf("%+v: got %v, want no error", m, err)
 			}
 			got := tg.Chat(chat)
-			media := telegramtest.Media{Kind: want, At: m.URL + m.Ref}
-			if len(got) != 1 || sent.MessageID != id(got[0].ID) || got[0].Text != c.Send.Text || got[0].Media != media || len(got[0].Buttons) != 1 {
+			media := fakeplatform.Media{Kind: want, URL: m.URL, Ref: m.Ref}
+			if len(got) != 1 || sent.MessageID != got[0].ID || got[0].Text != c.Send.Text || got[0].Media != media || len(got[0].Buttons) != 1 {
 				t.Errorf("%+v: got %+v sent as %q, want it with caption and button", m, got, sent.MessageID)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 	"github.com/botmesh-go/botmesh/provider/providertest"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
@@ -50,13 +51,23 @@ func TestCallSends(t *testing.T) {
 			t.Fatalf("%s: got %v, want no error", chat, err)
 		}
 		got := tg.Chat(chat)
-		if len(got) != 1 || sent.MessageID != id(got[0].ID) || got[0].Text != "hello <b>&" {
+		if len(got) != 1 || sent.MessageID != got[0].ID || got[0].Text != "hello <b>&" {
 			t.Fatalf("%s: got %+v sent as %q, want the message", chat, got, sent.MessageID)
 		}
-		want := [][]telegramtest.Button{{{Label: "Yes", Payload: "y"}, {Label: "No", Payload: "n"}}, {{Label: "Maybe", Payload: "m"}}}
+		want := []fakeplatform.Button{{Label: "Yes", Payload: "y"}, {Label: "No", Payload: "n"}, {Label: "Maybe", Payload: "m"}}
 		if diff := cmp.Diff(want, got[0].Buttons); diff != "" {
 			t.Errorf("%s: buttons (-want +got):\n%s", chat, diff)
 		}
+	}
+}
+
+// The rows are as the bot has them, without those that are empty.
+func TestButtonsKeepTheirRows(t *testing.T) {
+	t.Parallel()
+	got, err := inlineKeyboard([][]botmesh.Button{{{Label: "Yes", Payload: "y"}, {Label: "No", Payload: "n"}}, {}, {{Label: "Maybe", Payload: "m"}}})
+	want := &markup{[][]button{{{"Yes", "y"}, {"No", "n"}}, {{"Maybe", "m"}}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("got error %v, rows (-want +got):\n%s", err, diff)
 	}
 }
 
@@ -100,7 +111,7 @@ func TestSender(t *testing.T) {
 func TestCallFollowsMigration(t *testing.T) {
 	t.Parallel()
 	tg, s := fake(t)
-	tg.Next("-100", telegramtest.Fault{Status: 400, MigrateTo: -1003000000009})
+	tg.Next("-100", telegramtest.Migrated(400, -1003000000009))
 	if _, err := s.Call(t.Context(), to("-100", "hi")); err != nil {
 		t.Fatal(err)
 	}
@@ -109,12 +120,12 @@ func TestCallFollowsMigration(t *testing.T) {
 	}
 	// Only a refusal is followed: another answer may come after a delivery.
 	calls := tg.Calls()
-	tg.Next("-100", telegramtest.Fault{Status: 502, MigrateTo: -1003000000009})
+	tg.Next("-100", telegramtest.Migrated(502, -1003000000009))
 	if _, err := s.Call(t.Context(), to("-100", "hi")); providertest.Verdict(provider.Sent{}, err) != "in doubt" || tg.Calls() != calls+1 {
 		t.Errorf("got %s after %d calls, want in doubt after one", providertest.Verdict(provider.Sent{}, err), tg.Calls()-calls)
 	}
 	// A chat that moves twice in one call is given up.
-	tg.Next("", telegramtest.Fault{Status: 400, MigrateTo: -5}, telegramtest.Fault{Status: 400, MigrateTo: -6})
+	tg.Next("", telegramtest.Migrated(400, -5), telegramtest.Migrated(400, -6))
 	if _, err := s.Call(t.Context(), to("-100", "hi")); !provider.IsPermanent(err) {
 		t.Errorf("got %v, want a permanent error", err)
 	}

@@ -38,6 +38,9 @@ func TestRefusesWhatSlackRefuses(t *testing.T) {
 		"LongLabel":   {path, "t", blocks("a", strings.Repeat("x", 76), "y"), "invalid_blocks"},
 		"LongValue":   {path, "t", blocks("a", "Yes", strings.Repeat("x", 2001)), "invalid_blocks"},
 		"Twins":       {path, "t", strings.Replace(blocks("a", "Yes", "y"), `"elements":[`, `"elements":[{"type":"button","text":{"text":"a"},"action_id":"b0","value":"z"},`, 1), "invalid_blocks"},
+		"Image":       {path, "t", `{"channel":"C1","blocks":[{"type":"image","image_url":"https://example.org/a.png","alt_text":"a"}]}`, `"ok":true`},
+		"NoAlt":       {path, "t", `{"channel":"C1","blocks":[{"type":"image","image_url":"https://example.org/a.png"}]}`, "invalid_blocks"},
+		"NotFetched":  {path, "t", `{"channel":"C1","blocks":[{"type":"image","image_url":"https://files.invalid/a.png","alt_text":"a"}]}`, "invalid_blocks"},
 		"NoElements":  {path, "t", `{"channel":"C1","text":"a","blocks":[{"type":"actions"}]}`, "invalid_blocks"},
 		"ManyBlocks":  {path, "t", `{"channel":"C1","text":"a","blocks":[` + strings.TrimSuffix(strings.Repeat(`{"type":"divider"},`, 51), ",") + `]}`, "invalid_blocks"},
 	} {

@@ -31,15 +31,15 @@ func (s *Server) getFile(w http.ResponseWriter, body []byte) {
 		ID string `json:"file_id"`
 	}
 	if err := json.Unmarshal(body, &q); err != nil {
-		refuse(w, Fault{Status: http.StatusBadRequest}, "can't parse the request")
+		badRequest("can't parse the request").Answer(w)
 		return
 	}
 	content, ok := s.file(q.ID)
 	switch {
 	case !ok:
-		refuse(w, Fault{Status: http.StatusBadRequest}, "invalid file_id")
+		badRequest("invalid file_id").Answer(w)
 	case len(content) > maxFile:
-		refuse(w, Fault{Status: http.StatusBadRequest}, "file is too big")
+		badRequest("file is too big").Answer(w)
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(map[string]any{"ok": true, "result": map[string]any{
@@ -53,7 +53,7 @@ func (s *Server) serveFile(w http.ResponseWriter, path string) {
 	id, _ := strings.CutPrefix(path, "documents/")
 	content, ok := s.file(strings.TrimSuffix(id, ".bin"))
 	if !ok {
-		refuse(w, Fault{Status: http.StatusNotFound}, "")
+		Refusal(http.StatusNotFound, "").Answer(w)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")

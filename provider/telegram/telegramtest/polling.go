@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 )
 
 // The words with which Telegram refuses to be polled.
@@ -20,13 +22,13 @@ const (
 // polling is the side of Telegram that is asked for updates. It is guarded by the
 // server's lock.
 type polling struct {
-	queue     []queued      // what was not confirmed, by number
-	confirmed []int64       // what was, in order
-	webhook   string        // its address, empty for none
-	faults    []Fault       // of the next polls
-	polls     int           // calls of getUpdates
-	evict     chan struct{} // closed to end the poll that waits, nil if none does
-	grown     chan struct{} // closed and replaced when queue has grown
+	queue     []queued             // what was not confirmed, by number
+	confirmed []int64              // what was, in order
+	webhook   string               // its address, empty for none
+	faults    []fakeplatform.Fault // of the next polls
+	polls     int                  // calls of getUpdates
+	evict     chan struct{}        // closed to end the poll that waits, nil if none does
+	grown     chan struct{}        // closed and replaced when queue has grown
 }
 
 // queued is an update that waits to be fetched.
@@ -61,7 +63,7 @@ func (s *Server) Polls() int {
 }
 
 // NextPoll has the next polls meet these faults, one each.
-func (s *Server) NextPoll(faults ...Fault) {
+func (s *Server) NextPoll(faults ...fakeplatform.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.polling.faults = append(s.polling.faults, faults...)
@@ -74,19 +76,19 @@ func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, body []byte)
 		Timeout int
 	}
 	if err := json.Unmarshal(body, &q); err != nil {
-		refuse(w, Fault{Status: http.StatusBadRequest}, "can't parse the request")
+		badRequest("can't parse the request").Answer(w)
 		return
 	}
 	if q.Limit <= 0 || q.Limit > maxPoll {
 		q.Limit = maxPoll
 	}
-	mine, f, why := s.beginPoll(q.Offset)
+	mine, f := s.beginPoll(q.Offset)
 	if f.Hang {
 		<-r.Context().Done()
 		return
 	}
 	if f.Status != 0 {
-		refuse(w, f, why)
+		f.Answer(w)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), time.Duration(q.Timeout)*time.Second)
@@ -95,7 +97,7 @@ func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, body []byte)
 	switch {
 	case r.Context().Err() != nil:
 	case evicted:
-		refuse(w, Fault{Status: http.StatusConflict}, taken)
+		Refusal(http.StatusConflict, taken).Answer(w)
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(map[string]any{"ok": true, "result": updates})
@@ -103,18 +105,18 @@ func (s *Server) getUpdates(w http.ResponseWriter, r *http.Request, body []byte)
 }
 
 // beginPoll counts a poll, confirms what is below offset and throws out the poll
-// that waits; or says what the poll meets instead, and why.
-func (s *Server) beginPoll(offset int64) (mine chan struct{}, f Fault, why string) {
+// that waits; or says what the poll meets instead.
+func (s *Server) beginPoll(offset int64) (mine chan struct{}, f fakeplatform.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.polling
 	p.polls++
 	if len(p.faults) > 0 {
 		f, p.faults = p.faults[0], p.faults[1:]
-		return nil, f, ""
+		return nil, f
 	}
 	if p.webhook != "" {
-		return nil, Fault{Status: http.StatusConflict}, hooked
+		return nil, Refusal(http.StatusConflict, hooked)
 	}
 	if p.evict != nil {
 		close(p.evict)
@@ -127,7 +129,7 @@ func (s *Server) beginPoll(offset int64) (mine chan struct{}, f Fault, why strin
 		}
 		return u.id < offset
 	})
-	return mine, Fault{}, ""
+	return mine, fakeplatform.Fault{}
 }
 
 // awaitUpdates returns up to limit updates as soon as there is one, or none when ctx
@@ -161,7 +163,7 @@ func (s *Server) awaitUpdates(ctx context.Context, mine chan struct{}, limit int
 func (s *Server) setWebhook(w http.ResponseWriter, body []byte) {
 	var q struct{ URL string }
 	if len(body) > 0 && json.Unmarshal(body, &q) != nil {
-		refuse(w, Fault{Status: http.StatusBadRequest}, "can't parse the request")
+		badRequest("can't parse the request").Answer(w)
 		return
 	}
 	s.mu.Lock()

@@ -85,7 +85,7 @@ func TestAWebhookAndPollingExcludeEachOther(t *testing.T) {
 	if status, _ := call(t, s, getUpdates, `{}`); status != http.StatusOK {
 		t.Errorf("got %d without a webhook, want 200", status)
 	}
-	s.NextPoll(Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Second})
+	s.NextPoll(RateLimit(time.Second))
 	if status, body := call(t, s, getUpdates, `{}`); status != 429 || !strings.Contains(body, `"retry_after":1`) {
 		t.Errorf("got %d %s, want the fault that was ordered", status, body)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 )
 
 const token = "1:a"
@@ -22,7 +24,7 @@ func call(t testing.TB, s *Server, path, body string) (int, string) {
 
 func TestRefusesWhatTelegramRefuses(t *testing.T) {
 	t.Parallel()
-	const send = "/bot" + token + "/sendMessage"
+	const send, photo = "/bot" + token + "/sendMessage", "/bot" + token + "/sendPhoto"
 	for name, c := range map[string]struct {
 		path, body string
 		status     int
@@ -37,6 +39,13 @@ func TestRefusesWhatTelegramRefuses(t *testing.T) {
 		"TooLong":     {send, `{"chat_id":5,"text":"` + strings.Repeat("a", 4095) + `😀"}`, 400, "message is too long"},
 		"Longest":     {send, `{"chat_id":5,"text":"` + strings.Repeat("a", 4094) + `😀"}`, 200, `"message_id":1`},
 		"LongPayload": {send, `{"chat_id":5,"text":"a","reply_markup":{"inline_keyboard":[[{"text":"a","callback_data":"` + strings.Repeat("a", 65) + `"}]]}}`, 400, "BUTTON_DATA_INVALID"},
+		"Photo":       {photo, `{"chat_id":5,"photo":"https://example.org/a.png","caption":"a"}`, 200, `"message_id":1`},
+		"LongCaption": {photo, `{"chat_id":5,"photo":"https://example.org/a.png","caption":"` + strings.Repeat("a", 1025) + `"}`, 400, "caption is too long"},
+		"NoPhoto":     {photo, `{"chat_id":5,"caption":"a"}`, 400, ""},
+		"OtherFile":   {photo, `{"chat_id":5,"video":"https://example.org/a.png"}`, 400, "no photo"},
+		"NotFetched":  {photo, `{"chat_id":5,"photo":"https://files.invalid/a.png"}`, 400, "wrong file identifier/HTTP URL specified"},
+		"UnknownFile": {photo, `{"chat_id":5,"photo":"AgAC"}`, 400, "wrong remote file identifier"},
+		"FileAsText":  {send, `{"chat_id":5,"text":"a","photo":"https://example.org/a.png"}`, 400, "no message"},
 		"NoLabel":     {send, `{"chat_id":5,"text":"a","reply_markup":{"inline_keyboard":[[{"callback_data":"a"}]]}}`, 400, "button"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,13 +66,15 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	const send, five = "/bot" + token + "/sendMessage", `{"chat_id":5,"text":"a"}`
 	s := New(token)
-	s.Next("5", Fault{Status: 429, RetryAfter: 3 * time.Second}, Fault{Status: 502, Take: true})
-	s.Next("", Fault{Status: 500})
-	s.Script(func(chat, text string) Fault {
+	lost := Refusal(502, "")
+	lost.Take = true
+	s.Next("5", RateLimit(3*time.Second), lost)
+	s.Next("", Refusal(500, ""))
+	s.Script(func(chat, text string) fakeplatform.Fault {
 		if chat == "6" && text == "b" {
-			return Fault{Status: 403}
+			return Refusal(403, "")
 		}
-		return Fault{}
+		return fakeplatform.Fault{}
 	})
 	for i, c := range []struct {
 		body   string
@@ -86,7 +97,7 @@ func TestFaults(t *testing.T) {
 	if got := s.Calls(); got != 6 {
 		t.Errorf("got %d calls, want 6", got)
 	}
-	if got := s.All()[2]; got.Chat != "6" || got.Call != 6 || got.ID != 3 || got.At.IsZero() {
+	if got := s.All()[2]; got.Chat != "6" || got.Call != 6 || got.ID != "3" || got.At.IsZero() {
 		t.Errorf("got %+v, want the third message of call 6", got)
 	}
 }
@@ -94,7 +105,7 @@ func TestFaults(t *testing.T) {
 func TestHangHoldsTheCallAfterTaking(t *testing.T) {
 	t.Parallel()
 	s := New(token)
-	s.Next("5", Fault{Take: true, Hang: true})
+	s.Next("5", fakeplatform.Fault{Take: true, Hang: true})
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	ctx, cancel := context.WithCancel(t.Context())
