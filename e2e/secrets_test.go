@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/e2e/platform"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
@@ -32,6 +34,7 @@ var planted = map[string]string{
 	"the password of Redis":               "PLANTEDredispassword",
 	"what a stranger took for the secret": "PLANTEDguess",
 	"the text of a message":               "PLANTEDtext",
+	"the address of a file":               "PLANTEDaddress",
 }
 
 // leaks names what of the planted words is in a text, with what stands around each.
@@ -74,15 +77,16 @@ func echoing(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var send struct {
-			Chat json.Number `json:"chat_id"`
-			Text string      `json:"text"`
+			Chat  json.Number `json:"chat_id"`
+			Text  string      `json:"text"`
+			Photo string      `json:"photo"`
 		}
 		if err == nil {
 			err = json.Unmarshal(body, &send)
 		}
 		if chat, _ := send.Chat.Int64(); err == nil && chat > 50 {
 			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprintf(w, `{"ok":false,"error_code":400,"description":%q}`, "Bad Request: can't parse "+send.Text)
+			fmt.Fprintf(w, `{"ok":false,"error_code":400,"description":%q}`, "Bad Request: can't parse "+send.Text+send.Photo)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -191,6 +195,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 	// The platform: refuses for good with what it was told, is down, loses an answer.
 	s.say(51, "/echo "+text)
 	s.logged("part set aside")
+	s.file(52)
 	s.Weather(func(chat string) platform.Weather {
 		return map[string]platform.Weather{"11": {Status: 500}, "12": {Status: 429, RetryAfter: time.Second}, "13": {Lose: true}, "14": {Status: 403}}[chat]
 	})
@@ -222,6 +227,27 @@ func TestNothingSecretIsTold(t *testing.T) {
 			t.Errorf("nothing about %q was exported, so that nothing is proved", want)
 		}
 	}
+}
+
+// file has a file sent that the platform refuses, and another that nobody can send.
+func (s *scene) file(chat int64) {
+	s.t.Helper()
+	aside := strings.Count(s.logs(), "part set aside")
+	for scheme, want := range map[string]int{"https": http.StatusAccepted, "ftp": http.StatusBadRequest} {
+		status, _, err := s.Workers[0].Send(s.t.Context(), fleet.Sending{
+			Token: planted["the token of the operators"], Chat: fmt.Sprintf("telegram/%d", chat), Key: scheme,
+			Media: &botmesh.Media{Kind: botmesh.MediaImage, URL: scheme + "://example.org/" + planted["the address of a file"]},
+		})
+		if err != nil || status != want {
+			s.t.Errorf("a file by %s: got %d, error %v, want %d", scheme, status, err, want)
+		}
+	}
+	s.eventually(time.Minute, "the file set aside", func(context.Context) error {
+		if strings.Count(s.logs(), "part set aside") <= aside {
+			return errors.New("it is not")
+		}
+		return nil
+	})
 }
 
 // withoutServers has messages come while NATS or Redis is away.

@@ -8,20 +8,23 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+
+	"github.com/botmesh-go/botmesh"
 )
 
-// Sending is what a backend asks of a worker: to send a text to a chat.
+// Sending is what a backend asks of a worker: to send a text or a file to a chat.
 type Sending struct {
 	Token string // BOTMESH_ADMIN_TOKEN
 	Chat  string // as people write it: telegram/42
 	Text  string
+	Media *botmesh.Media
 	Key   string // the Idempotency-Key
 }
 
 // Send asks the replica, a worker, and returns the status of its answer and the
 // place in the journal that it names. An error says that no answer came.
 func (r *Replica) Send(ctx context.Context, s Sending) (status int, seq uint64, err error) {
-	body, err := json.Marshal(map[string]string{"text": s.Text})
+	body, err := json.Marshal(botmesh.Send{Text: s.Text, Media: s.Media})
 	if err != nil {
 		return 0, 0, fmt.Errorf("fleet: %w", err)
 	}
