@@ -96,6 +96,7 @@ func New(cfg Config) (*API, error) {
 	a.mux.HandleFunc("GET /v1/acts", a.page(a.listActs))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/pause", a.page(a.pauseChat))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/resume", a.page(a.resumeChat))
+	a.mux.HandleFunc("POST /v1/chats/{chat}/replay", a.page(a.replayChat))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/hold", a.page(a.holdSends))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/release", a.page(a.releaseSends))
 	a.mux.HandleFunc("GET /v1/tail", a.page(a.tail))

@@ -137,14 +137,7 @@ func requeued(l journal.DeadLetter) (botmesh.Record, error) {
 	case r.Type == botmesh.TypeTimer:
 		return r, wrong("its timer is armed no more: a record of it would have no effect")
 	}
-	r.RequeueOf = placeOf(r)
-	r.Epoch, r.Seq, r.Stored = "", 0, time.Time{}
-	if len(r.ID)+len(suffix) > journal.MaxID {
-		sum := sha256.Sum256([]byte(r.ID))
-		r.ID = hex.EncodeToString(sum[:16])
-	}
-	r.ID += suffix
-	return r, nil
+	return anew(r, suffix, func(again *botmesh.Record) { again.RequeueOf, again.ReplayOf = placeOf(r), "" }), nil
 }
 
 // dropDead removes a dead letter for good.

@@ -54,7 +54,8 @@ func (b *Bot) OnSendFailed(handler Handler) *Bot {
 // Stale handles messages and presses, in place of all else, that were sent longer than
 // age before they are run, by the platform's time: what piled up while the platform or
 // the fleet was away. Without it, or if the platform gives no time, they are like any
-// others. A message whose run has kept something goes on where it was.
+// others. A message whose run has kept something goes on where it was, and one that an
+// operator puts back is handled.
 func (b *Bot) Stale(age time.Duration, handler Handler) *Bot {
 	if age <= 0 || handler == nil || b.events.stale != nil {
 		b.fault("Stale has no age or no handler, or is registered twice")
@@ -71,6 +72,7 @@ func (e *events) handler(run botmesh.Run) Handler {
 		return e.sendFailed
 	case r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback:
 		return e.of[r.Type]
+	case r.RequeueOf != "" || r.ReplayOf != "": // an operator wants it handled, however old it is
 	case e.stale != nil && run.Kept == nil && !r.SentAt.IsZero() && run.Now.Sub(r.SentAt) > e.age:
 		return e.stale
 	}

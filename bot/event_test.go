@@ -52,6 +52,7 @@ func TestEventsRunTheirHandler(t *testing.T) {
 		"no handler":     {botmesh.Record{Type: botmesh.TypeReaction, Message: botmesh.Message{Text: "/x"}}, nil},
 		"late message":   {botmesh.Record{Type: botmesh.TypeMessage, SentAt: now.Add(-2 * time.Hour), Message: botmesh.Message{Text: "/x"}}, []string{"late"}},
 		"late press":     {botmesh.Record{Type: botmesh.TypeCallback, SentAt: now.Add(-2 * time.Hour), Message: botmesh.Message{Payload: "x"}}, []string{"late"}},
+		"replayed":       {botmesh.Record{Type: botmesh.TypeMessage, SentAt: now.Add(-2 * time.Hour), ReplayOf: "e1.1", Message: botmesh.Message{Text: "hi"}}, []string{"hi"}},
 		"late edit":      {botmesh.Record{Type: botmesh.TypeEdit, SentAt: now.Add(-2 * time.Hour), Message: botmesh.Message{Of: "m2"}}, []string{"edit of m2"}},
 		"without a time": {botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Text: "hi"}}, []string{"hi"}},
 		"in time":        {botmesh.Record{Type: botmesh.TypeMessage, SentAt: now.Add(-time.Minute), Message: botmesh.Message{Text: "hi"}}, []string{"hi"}},

@@ -72,7 +72,7 @@ func (h *hold) letter(ctx context.Context, r botmesh.Record, id string, sends []
 	if err != nil {
 		return nil, err
 	}
-	if r.RequeueOf == "" {
+	if r.RequeueOf == "" && r.ReplayOf == "" {
 		letter.Heard = heard(h.cp, r)
 	}
 	if n := size(letter); n > maxEffects {

@@ -285,6 +285,7 @@ func TestALetterSaysWhatItsUserDidLast(t *testing.T) {
 			{Type: botmesh.TypeCommand, Sends: send},
 			{Type: botmesh.TypeMembership, User: "user", Message: botmesh.Message{Text: "hi"}},
 			{Type: botmesh.TypeCommand, Sends: send, RequeueOf: "x"},
+			{Type: botmesh.TypeCommand, Sends: send, ReplayOf: "x"},
 			{Type: botmesh.TypeCommand, Sends: send},
 		} {
 			said.ID, said.Chat = strconv.Itoa(i), key("a")
@@ -301,7 +302,7 @@ func TestALetterSaysWhatItsUserDidLast(t *testing.T) {
 		for _, l := range letters {
 			got = append(got, l.Letter.Heard)
 		}
-		if diff := cmp.Diff([]string{"", "e1.2", "e1.2", "e1.4", "", "e1.4"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"", "e1.2", "e1.2", "e1.4", "", "", "e1.4"}, got); diff != "" {
 			t.Errorf("heard (-want +got):\n%s", diff)
 		}
 	})

@@ -88,12 +88,25 @@ func TestDev(t *testing.T) {
 		})
 	}
 
+	// Records are delivered again where that is asked for, and more than one where it is confirmed.
+	code, stdout, stderr := finished(t, env, "journal", "replay", key, "--deliver")
+	if code != 2 || !strings.Contains(stdout, "would be done: journal replay "+key+" 1-4") || !strings.Contains(stderr, "run 4 records of "+key+" again, #1 to #4") {
+		t.Errorf("deliver all: got code %d, %q and %q, want to be asked for --yes", code, stdout, stderr)
+	}
+	code, stdout, stderr = finished(t, env, "journal", "replay", key, "--deliver", "--from=1", "--to=1")
+	if code != 0 || !strings.Contains(stdout, `"records":1`) {
+		t.Errorf("deliver one: got code %d, %q and %q, want it done", code, stdout, stderr)
+	}
+	if again := chat.hear(); again != first {
+		t.Errorf("got %q, want %q again", again, first)
+	}
+
 	// A longer retention than chats are remembered for is refused, unless forced.
-	code, _, stderr := finished(t, env, "streams", "apply", "--retention=2000h")
+	code, _, stderr = finished(t, env, "streams", "apply", "--retention=2000h")
 	if code == 0 || !strings.Contains(stderr, "tombstones") {
 		t.Errorf("apply: got code %d and %q, want it refused because of the tombstones", code, stderr)
 	}
-	code, stdout, stderr := finished(t, env, "streams", "apply", "--retention=2000h", "--force")
+	code, stdout, stderr = finished(t, env, "streams", "apply", "--retention=2000h", "--force")
 	if code != 0 || !strings.Contains(stdout, "BOT_demo_INBOX was changed\n") || !strings.Contains(stdout, ", is now 2000h0m0s\n") {
 		t.Errorf("forced: got code %d, %q and %q, want 0 and what was changed", code, stdout, stderr)
 	}

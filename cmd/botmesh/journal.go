@@ -18,7 +18,7 @@ import (
 type journalCommand struct {
 	Ls     journalList   `cmd:"" help:"List records, without what they say."`
 	Show   journalShow   `cmd:"" help:"Show the records of a chat in full."`
-	Replay journalReplay `cmd:"" help:"Run a chat's records again from the start: what the demo bot would send now. Nothing is sent or written."`
+	Replay journalReplay `cmd:"" help:"Run a chat's records again from the start: what the demo bot would send now. Nothing is sent or written, but with --deliver."`
 }
 
 // record is a record as it is shown.

@@ -8,7 +8,7 @@
 //	botmesh outbox ls|retry|hold|release  what is to be sent
 //	botmesh leases ls|break         who holds what, and taking it away
 //	botmesh acts ls                 what operators did
-//	botmesh journal ls|show|replay  what came in, and what the bot would make of it now
+//	botmesh journal ls|show|replay  what came in, what the bot would make of it now, and having it do so
 //	botmesh doctor                  what will hurt: servers, streams, clocks, chats that wait
 //	botmesh streams plan|apply      the streams as they should be
 //	botmesh config print            every setting and where it comes from
