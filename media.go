@@ -78,6 +78,15 @@ func (s Send) Validate() error {
 	return nil
 }
 
+// Shown is what a send says, for people: its text, after its file as in
+// "(image https://example.org/menu.png) Our menu".
+func (s Send) Shown() string {
+	if s.Media == nil {
+		return s.Text
+	}
+	return strings.TrimSuffix("("+s.Media.Kind+" "+s.Media.URL+s.Media.Ref+") "+s.Text, " ")
+}
+
 // checkURL checks the form of a file's address, which stands in texts and pages too.
 func checkURL(address string) error {
 	if len(address) > MaxMediaURL {

@@ -52,3 +52,17 @@ func TestSendValidate(t *testing.T) {
 		t.Errorf("no file: got error %v, want none", err)
 	}
 }
+
+func TestSendShown(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]botmesh.Send{
+		"hi ":                           {Text: "hi "},
+		"(image https://example.org/) ": {Text: " ", Media: &botmesh.Media{Kind: botmesh.MediaImage, URL: "https://example.org/"}},
+		"(voice f1)":                    {Media: &botmesh.Media{Kind: botmesh.MediaVoice, Ref: "f1"}},
+		"(voice f1) hi":                 {Text: "hi", Media: &botmesh.Media{Kind: botmesh.MediaVoice, Ref: "f1"}},
+	} {
+		if got := s.Shown(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func deadOf(l journal.DeadLetter, text bool) Dead {
 		d.Of, d.Type, d.ID = placeOf(r), r.Type, r.ID
 	}
 	if text {
-		d.Text, d.Error = cmp.Or(l.Send.Text, l.Entry.Record.Message.Text, l.Entry.Record.Message.Payload), l.Error
+		d.Text, d.Error = cmp.Or(l.Send.Shown(), l.Entry.Record.Message.Text, l.Entry.Record.Message.Payload), l.Error
 	}
 	return d
 }

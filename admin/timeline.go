@@ -150,7 +150,7 @@ func (t *timeline) letters(ctx context.Context, w jet.Window) (uint64, error) {
 		var said []string
 		for _, p := range l.Letter.Parts {
 			t.traces[p.ID] = traceID(l.Letter.Trace)
-			said = append(said, p.Send.Text)
+			said = append(said, p.Send.Shown())
 		}
 		next = l.Seq + 1
 		t.add(l.Letter.Chat, Event{At: l.At, Kind: "letter", Seq: l.Seq, ID: l.Letter.ID, Trace: traceID(l.Letter.Trace),
@@ -203,7 +203,7 @@ func (t *timeline) dead(ctx context.Context, w jet.Window) (uint64, error) {
 		next = l.Seq + 1
 		t.add(l.Chat, Event{At: l.At, Kind: "dead", Seq: l.Seq, ID: cmp.Or(l.Part, l.Entry.Record.ID), Trace: traceID(l.Trace),
 			What: fmt.Sprintf("a %s was set aside after %d tries%s", l.Kind, l.Tries, because(firstLine(l.Error)))},
-			cmp.Or(l.Send.Text, l.Entry.Record.Message.Text))
+			cmp.Or(l.Send.Shown(), l.Entry.Record.Message.Text))
 	}
 	return next, err
 }

@@ -310,7 +310,7 @@ func (p *Player) position() *flow.Position {
 func texts(sends []botmesh.Send) []string {
 	var all []string
 	for _, s := range sends {
-		all = append(all, shown(s))
+		all = append(all, s.Shown())
 	}
 	return all
 }

@@ -40,14 +40,6 @@ func (c *chat) open(ctx context.Context, _ botmesh.ChatKey, m botmesh.Media) (*b
 	return &botmesh.File{ReadCloser: io.NopCloser(strings.NewReader(content)), Name: m.Name, Type: m.Type, Size: int64(len(content))}, nil
 }
 
-// shown is what a message of the bot's says: a file's kind and where it is, then the text.
-func shown(s botmesh.Send) string {
-	if s.Media == nil {
-		return s.Text
-	}
-	return strings.TrimSuffix("("+s.Media.Kind+" "+s.Media.URL+s.Media.Ref+") "+s.Text, " ")
-}
-
 // valid is o, if all that it sends can be sent.
 func valid(o botmesh.Outcome) (botmesh.Outcome, error) {
 	sends := slices.Clone(o.Sends)

@@ -75,7 +75,7 @@ func (c *chat) play(ctx context.Context, out *strings.Builder, r botmesh.Record)
 }
 
 func writeSend(out *strings.Builder, s botmesh.Send) {
-	out.WriteString("< " + indented(shown(s)))
+	out.WriteString("< " + indented(s.Shown()))
 	for _, row := range s.Buttons {
 		for _, b := range row {
 			out.WriteString(" [" + b.Label + "]")

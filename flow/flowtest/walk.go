@@ -94,8 +94,8 @@ func (w *walk) turn(ctx context.Context, r botmesh.Record) error {
 	said := w.chat.commit(o, m)
 	for _, s := range said {
 		writeSend(&w.told, s)
-		if strings.TrimSpace(s.Text) == "" {
-			return errors.New("the bot said a message without a text")
+		if strings.TrimSpace(s.Shown()) == "" {
+			return errors.New("the bot said a message without a text or a file")
 		}
 	}
 	if err := w.chat.askAgain(ctx, r, said); err != nil {

@@ -34,7 +34,7 @@ func line(b *strings.Builder, who, text string) {
 // sends writes what the bot said.
 func sends(b *strings.Builder, who string, of []botmesh.Send) {
 	for _, send := range of {
-		line(b, who, send.Text)
+		line(b, who, send.Shown())
 		for _, row := range send.Buttons {
 			for _, button := range row {
 				fmt.Fprintf(b, "%s[%s]\n", strings.Repeat(" ", len(who)), button.Label)
