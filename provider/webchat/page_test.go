@@ -20,7 +20,7 @@ func TestPageIsServedSafely(t *testing.T) {
 			t.Errorf("%s: got %d of type %q, want 200 of %s", path, w.Code, w.Header().Get("Content-Type"), typ)
 		}
 		csp := w.Header().Get("Content-Security-Policy")
-		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+		if !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "img-src data: http: https:;") || strings.Contains(csp, "unsafe") || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: got the policy %q, want a strict one", path, csp)
 		}
 		if w.Header().Get("Set-Cookie") != "" {
