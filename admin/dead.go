@@ -15,6 +15,9 @@ import (
 	"github.com/botmesh-go/botmesh/journal"
 )
 
+// clocks is how far the times of two streams may be apart.
+const clocks = time.Hour
+
 // Dead is a dead letter: what was set aside, and why.
 type Dead struct {
 	Seq   uint64           `json:"seq"` // by which it is named
@@ -96,8 +99,8 @@ func (rooms *Rooms) dead(ctx context.Context, r *http.Request) (journal.DeadLett
 }
 
 // requeueDead puts a dead letter back as a new record at the end of its chat, with its
-// trace, and removes it. A crash in between leaves both: done again, the record is the
-// same by its id.
+// trace, and removes it. A crash in between leaves both: done again, however much later,
+// the record is found by its id and not journaled twice.
 func (a *API) requeueDead(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
 	l, err := rooms.dead(ctx, r)
 	if err != nil {
@@ -107,12 +110,18 @@ func (a *API) requeueDead(ctx context.Context, rooms *Rooms, r *http.Request) (a
 	if err != nil {
 		return nil, err
 	}
+	there, err := rooms.Journal.Holds(ctx, again.Chat, again.ID, l.At.Add(-clocks))
+	if err != nil {
+		return nil, err
+	}
 	return a.act(ctx, rooms, r, intent{
 		Act: acts.Act{Verb: "dlq requeue", Chat: &again.Chat, Of: strconv.FormatUint(l.Seq, 10)}, before: deadOf(l, false),
 		after: map[string]string{"record": again.ID, "requeue_of": again.RequeueOf},
 		do: func(ctx context.Context) error {
-			if _, err := rooms.Journal.Publish(ctx, again); err != nil {
-				return err
+			if !there {
+				if _, err := rooms.Journal.Publish(ctx, again); err != nil {
+					return err
+				}
 			}
 			return rooms.Journal.Forget(ctx, l)
 		},
