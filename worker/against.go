@@ -24,19 +24,25 @@ var errDiffers = errors.New("a chat has another answer now")
 type comparison struct {
 	against bool
 	limit   int
-	output  string
+	output  *string
 }
 
 func (c *comparison) flags(flags *flag.FlagSet) {
 	flags.BoolVar(&c.against, "against", false, "")
 	flags.IntVar(&c.limit, "limit", compareChats, "")
-	c.output = "text"
+	c.output = shownAs(flags)
+}
+
+// shownAs is the flag that says how what was found is shown.
+func shownAs(flags *flag.FlagSet) *string {
+	output := "text"
 	flags.Func("o", "", func(text string) error {
-		if c.output = text; text != "text" && text != "json" {
+		if output = text; text != "text" && text != "json" {
 			return errors.New("want text or json")
 		}
 		return nil
 	})
+	return &output
 }
 
 // compare shows the chats that have another answer now, and those of which nobody can tell.
@@ -53,7 +59,7 @@ func (r replays) compare(ctx context.Context, open opener, c comparison, named [
 	err = w.Against(ctx, named, c.limit, func(found replay.Compared) error {
 		of[found.Verdict]++
 		skipped += found.Skipped
-		if c.output == "json" {
+		if *c.output == "json" {
 			all = append(all, found)
 			return nil
 		}
@@ -66,7 +72,7 @@ func (r replays) compare(ctx context.Context, open opener, c comparison, named [
 	if err != nil {
 		return err
 	}
-	if c.output == "json" {
+	if *c.output == "json" {
 		err = r.json(all)
 	} else {
 		_, err = fmt.Fprintf(r.stdout, "%d chats: %d the same, %d differ, %d can not be compared; %d records could not be; nothing was sent or written\n",

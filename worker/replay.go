@@ -22,7 +22,7 @@ import (
 
 const (
 	replayUsage  = "want: replay [--from seq] [--to seq] [--since time] [--until time] [-o json] [settings] provider/chat, or replay --against [--limit chats] [-o json] [settings] [provider/chat ...]"
-	rebuildUsage = "want: rebuild [--dry-run] [--partial] [--as name] [settings] provider/chat"
+	rebuildUsage = "want: rebuild [--dry-run] [--partial] [--as name] [-o json] [settings] provider/chat"
 )
 
 const (
@@ -64,7 +64,7 @@ func (r replays) replay(args []string) error {
 		}
 		var steps []replay.Step
 		n, err := w.Replay(ctx, named[0], in, func(s replay.Step) error {
-			if c.output == "json" {
+			if *c.output == "json" {
 				steps = append(steps, s)
 				return nil
 			}
@@ -74,7 +74,7 @@ func (r replays) replay(args []string) error {
 		switch {
 		case err != nil:
 			return err
-		case c.output == "json":
+		case *c.output == "json":
 			return r.json(steps)
 		}
 		_, err = fmt.Fprintf(r.stdout, "%v; nothing was sent or written\n", n)
@@ -105,6 +105,7 @@ func (r replays) rebuild(args []string) error {
 	flags.BoolVar(&o.Dry, "dry-run", false, "")
 	flags.BoolVar(&o.Partial, "partial", false, "")
 	by := flags.String("as", "who runs "+r.program.Name, "")
+	output := shownAs(flags)
 	return r.open(flags, rebuildUsage, args, rebuildTime, func(ctx context.Context, open opener, named []botmesh.ChatKey) error {
 		if len(named) != 1 {
 			return config.Wrong(errors.New(rebuildUsage))
@@ -117,6 +118,9 @@ func (r replays) rebuild(args []string) error {
 		is, err := w.Rebuild(ctx, *by, o)
 		if err != nil {
 			return advised(err)
+		}
+		if *output == "json" {
+			return r.json(is)
 		}
 		return told(r.stdout, o, is)
 	})
@@ -184,7 +188,11 @@ func told(w io.Writer, o replay.Order, is replay.Rebuilt) error {
 	if is.Waits {
 		where = "a conversation waits"
 	}
-	_, err := fmt.Fprintf(w, "%s: %s from %d records, the last is #%d; %s, %d timers are armed, %d records are left to the workers\n",
-		o.Chat, done, is.Records, is.Cursor, where, is.Timers, is.Left)
+	since := ""
+	if is.Records > 0 {
+		since = " since " + is.Since.UTC().Format(time.RFC3339)
+	}
+	_, err := fmt.Fprintf(w, "%s: %s from %d records%s, the last is #%d; %s, %d timers are armed, %d records are left to the workers\n",
+		o.Chat, done, is.Records, since, is.Cursor, where, is.Timers, is.Left)
 	return err
 }

@@ -61,11 +61,13 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 		{"against a range", again.replay, []string{"--against", "--from=2"}, replayUsage, true},
 		{"a chat that is none", again.replay, []string{"nobody"}, "not a chat key", true},
 		{"no chat", again.rebuild, nil, rebuildUsage, true},
+		{"an output that is none", again.rebuild, []string{"-o", "yaml", "telegram/5"}, "want text or json", true},
 		{"a flag that is none", again.rebuild, []string{"--soon", "telegram/5"}, "-soon", true},
 		{"a setting that is wrong", again.rebuild, []string{"--lease=x", "telegram/5"}, "--lease", true},
 		{"with a checkpoint", again.rebuild, []string{"telegram/5"}, "nothing to rebuild", false},
 		{"dry", func(args []string) error { lose(t, servers, "telegram.5"); return again.rebuild(args) },
 			[]string{"--dry-run", "telegram/5"}, "telegram/5: would be rebuilt, nothing was written", false},
+		{"dry as json", again.rebuild, []string{"--dry-run", "-o", "json", "telegram/5"}, `"records": 1,`, false},
 		{"for real", again.rebuild, []string{"telegram/5"}, "telegram/5: rebuilt at revision", false},
 	} {
 		out.Reset()

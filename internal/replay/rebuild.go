@@ -60,6 +60,8 @@ type Rebuilt struct {
 	Records int    `json:"records"`
 	Cursor  uint64 `json:"cursor"`
 	Left    int    `json:"left"`
+	// Since is when the first of them came: of what was before the chat knows nothing.
+	Since time.Time `json:"since,omitzero"`
 	// Timers are armed.
 	Timers int `json:"timers"`
 	// Waits says that the chat is in the middle of a conversation.
@@ -146,6 +148,9 @@ func (in Rooms) run(ctx context.Context, cfg Config, o Order) (checkpoint.Checkp
 				next = e.Record
 			}
 			return nil
+		}
+		if out.Records == 0 {
+			out.Since = e.Record.Stored
 		}
 		step, err := chat.Next(ctx, e, ahead...)
 		if err == nil && o.Each != nil {
