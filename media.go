@@ -22,10 +22,10 @@ const (
 
 var mediaKinds = []string{MediaImage, MediaVideo, MediaAudio, MediaVoice, MediaDocument, MediaSticker}
 
-// Bounds of a file that is sent, in bytes.
+// Bounds of a file that is sent, in bytes. A longer name is cut.
 const (
 	MaxMediaURL  = 2048 // also of Media.Ref
-	MaxMediaName = 255  // also of Media.Type
+	MaxMediaName = 255
 )
 
 // Media is a file that a message refers to: one that a user sent, which [Run.Open] reads,
@@ -39,8 +39,8 @@ type Media struct {
 	// device fetches it, once or whenever it is shown; Botmesh never does. Whoever may read
 	// the chat can see it.
 	URL string `json:"url,omitempty"`
-	// Name is what the file is called, as it is shown, Type its media type, Size its bytes;
-	// each is empty if unknown.
+	// Name is what the file is called, Type its media type, Size its bytes, each as whoever
+	// sent it says and empty if unknown. A name is shown as one line.
 	Name string `json:"name,omitempty"`
 	Type string `json:"type,omitempty"`
 	Size int64  `json:"size,omitempty"`
@@ -64,13 +64,8 @@ func (s Send) Validate() error {
 	if m.URL != "" {
 		errs = append(errs, checkURL(m.URL))
 	}
-	for _, word := range []struct {
-		what, is string
-		most     int
-	}{{"Ref", m.Ref, MaxMediaURL}, {"Name", m.Name, MaxMediaName}, {"Type", m.Type, MaxMediaName}} {
-		if len(word.is) > word.most || !utf8.ValidString(word.is) || strings.ContainsFunc(word.is, unicode.IsControl) {
-			errs = append(errs, fmt.Errorf("a file's %s has %d bytes or is no line of text, want at most %d bytes", word.what, len(word.is), word.most))
-		}
+	if len(m.Ref) > MaxMediaURL || !utf8.ValidString(m.Ref) || strings.ContainsFunc(m.Ref, unicode.IsControl) {
+		errs = append(errs, fmt.Errorf("a file's Ref has %d bytes or is no line of text, want at most %d", len(m.Ref), MaxMediaURL))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("botmesh: send: %w", err)

@@ -2,6 +2,9 @@ package provider
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/botmesh-go/botmesh"
 )
@@ -25,10 +28,12 @@ func Split(s Sender, send botmesh.Send) ([]botmesh.Send, error) {
 	if err := send.Validate(); err != nil {
 		return nil, err
 	}
-	m := send.Media
-	if m == nil {
+	if send.Media == nil {
 		return s.Split(send), nil
 	}
+	m := new(*send.Media)
+	m.Name = line(m.Name)
+	send.Media = m
 	if a, ok := s.(Attacher); ok && a.Attaches(*m) {
 		return s.Split(send), nil
 	}
@@ -46,6 +51,16 @@ func Split(s Sender, send botmesh.Send) ([]botmesh.Send, error) {
 		return parts, nil
 	}
 	return append(s.Split(botmesh.Send{Text: send.Text}), s.Split(botmesh.Send{Text: link, Buttons: send.Buttons})...), nil
+}
+
+// line makes one line, within the bound, of what somebody called a file.
+func line(name string) string {
+	name = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(name, ""), func(r rune) bool { return !unicode.IsPrint(r) }), " ")
+	for len(name) > botmesh.MaxMediaName {
+		_, n := utf8.DecodeLastRuneInString(name)
+		name = name[:len(name)-n]
+	}
+	return name
 }
 
 // Above makes the file of s a part of its own, above others.

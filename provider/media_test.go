@@ -32,6 +32,8 @@ func TestSplitWritesWhatThePlatformDoesNotTakeAsALink(t *testing.T) {
 	image, other := &botmesh.Media{Kind: botmesh.MediaImage, URL: at}, &botmesh.Media{Kind: botmesh.MediaDocument, URL: at}
 	named := &botmesh.Media{Kind: botmesh.MediaDocument, URL: at, Name: "menu.png"}
 	buttons := [][]botmesh.Button{{{Label: "Yes", Payload: "y"}}}
+	odd := *named
+	odd.Name = "a\u202e\nb\xff.png"
 	long := "as long as it is"
 	for name, c := range map[string]struct {
 		s    provider.Sender
@@ -42,6 +44,7 @@ func TestSplitWritesWhatThePlatformDoesNotTakeAsALink(t *testing.T) {
 		"taken":            {album{}, botmesh.Send{Text: "Menu", Media: image}, []botmesh.Send{{Media: image}, {Text: "Menu"}}},
 		"none taken":       {narrow{}, botmesh.Send{Text: "Menu", Media: image}, []botmesh.Send{{Text: "Menu\n" + at}}},
 		"not of this kind": {narrow{}, botmesh.Send{Text: "Menu", Media: other}, []botmesh.Send{{Text: "Menu\n" + at}}},
+		"oddly named":      {narrow{}, botmesh.Send{Media: &odd}, []botmesh.Send{{Text: "a b.png: " + at}}},
 		"alone":            {narrow{}, botmesh.Send{Media: named}, []botmesh.Send{{Text: "menu.png: " + at}}},
 		"too long":         {narrow{}, botmesh.Send{Text: long, Media: other}, []botmesh.Send{{Text: long}, {Text: at}}},
 		"buttons":          {narrow{}, botmesh.Send{Text: long, Media: other, Buttons: buttons}, []botmesh.Send{{Text: long}, {Text: at + "\n\n1. Yes"}}},
@@ -50,6 +53,16 @@ func TestSplitWritesWhatThePlatformDoesNotTakeAsALink(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 			t.Errorf("%s: got error %v, parts (-want +got):\n%s", name, err, diff)
 		}
+	}
+}
+
+// A name that is too long is cut between characters, and the bot's own stays as it is.
+func TestSplitCutsNames(t *testing.T) {
+	t.Parallel()
+	m := botmesh.Media{Kind: botmesh.MediaImage, URL: "https://example.org/", Name: strings.Repeat("é", 200)}
+	got, err := provider.Split(album{}, botmesh.Send{Media: &m})
+	if err != nil || got[0].Media.Name != strings.Repeat("é", 127) || len(m.Name) != 400 {
+		t.Errorf("got %+v, error %v, want a name of 254 bytes", got, err)
 	}
 }
 
