@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -119,6 +120,9 @@ func (in Rooms) compare(ctx context.Context, cfg Config, key botmesh.ChatKey, of
 		listened := heeds || step.heeds
 		heeds = step.heeds
 		switch {
+		case errors.Is(e.Err, journal.ErrNewer):
+			found.skip("#%d is of a newer build", r.Seq)
+			known = false
 		case of.aside[r.Seq] || e.Err != nil:
 			found.skip("#%d was set aside", r.Seq)
 		case step.did != "":

@@ -24,6 +24,8 @@ var (
 	ErrExists = errors.New("replay: the chat has a checkpoint")
 	// ErrNoRecords says that the journal has no record of a chat.
 	ErrNoRecords = errors.New("replay: the journal has no record of the chat")
+	// ErrNewer says that a record of a chat can be read by a newer build alone.
+	ErrNewer = errors.New("replay: a record is of a newer build, which alone can rebuild the chat")
 	// ErrPartial says that records from the journal's beginning are gone, so that what a
 	// chat remembered of them is lost.
 	ErrPartial = errors.New("replay: the journal's first records are older than it keeps")
@@ -81,7 +83,7 @@ type Rebuilt struct {
 // same, one of the two compare-and-sets against the absent checkpoint wins. A crash
 // before it leaves nothing.
 //
-// Errors: [ErrExists], [ErrNoRecords], [ErrPartial]; botmesh.ErrConflict if somebody
+// Errors: [ErrExists], [ErrNoRecords], [ErrPartial], [ErrNewer]; botmesh.ErrConflict if somebody
 // wrote the checkpoint meanwhile; botmesh.ErrUnknown if it may be written: the same call
 // again tells; what Order's functions return, and those of the rooms.
 func Rebuild(ctx context.Context, cfg Config, in Rooms, o Order) (_ Rebuilt, err error) {
@@ -148,6 +150,9 @@ func (in Rooms) run(ctx context.Context, cfg Config, o Order) (checkpoint.Checkp
 				next = e.Record
 			}
 			return nil
+		}
+		if errors.Is(e.Err, journal.ErrNewer) {
+			return fmt.Errorf("%w: #%d: %w", ErrNewer, e.Record.Seq, e.Err)
 		}
 		if out.Records == 0 {
 			out.Since = e.Record.Stored

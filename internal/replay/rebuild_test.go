@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/replay"
+	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
 	"github.com/botmesh-go/botmesh/provider"
 	"github.com/botmesh-go/botmesh/worker"
@@ -113,4 +115,31 @@ func TestARebuiltChatSaysNothingAgain(t *testing.T) {
 			t.Errorf("got %+v, %v, want it rebuilt past the fourth record, which joined the third", is, err)
 		}
 	})
+}
+
+// What a newer build has written and this one can not read is not taken for a record that
+// had no effect.
+func TestAChatOfANewerBuildIsNotRebuilt(t *testing.T) {
+	t.Parallel()
+	in := openRooms(t, 1)
+	publish(t, in.Journal, botmesh.Record{Type: botmesh.TypeMessage, ID: "a", Chat: key})
+	inbox := in.server.Stream(journal.InboxStream("demo"), jet.MemoryConfig{})
+	m, err := inbox.Get(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Header.Set("Nats-Msg-Id", "demo:telegram:b")
+	if _, err := inbox.Publish(t.Context(), jet.Publish{Msg: jet.Msg{Subject: m.Subject, Header: m.Header, Data: []byte(`{"v":99}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	post(t, in.Outbox, 2, "of the newer build")
+	is, err := replay.Rebuild(t.Context(), build(t, func(*bot.Context) error { return nil }), in.Rooms, replay.Order{Chat: key})
+	if !errors.Is(err, replay.ErrNewer) || is.Revision != 0 {
+		t.Errorf("got %+v, %v, want it refused", is, err)
+	}
+	ran(t, in.Rooms, 2)
+	got, err := replay.Against(t.Context(), build(t, func(*bot.Context) error { return nil }), in.Rooms, key)
+	if err != nil || got.Records != 1 || got.Skipped != 1 || got.Why != "#2 is of a newer build" {
+		t.Errorf("compared: got %+v, %v, want the second record left out", got, err)
+	}
 }

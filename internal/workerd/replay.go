@@ -3,6 +3,7 @@ package workerd
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/acts"
@@ -52,23 +53,45 @@ func (w *Worker) Against(ctx context.Context, chats []botmesh.ChatKey, limit int
 	return nil
 }
 
+// openTime bounds how long a command waits for the servers, in place of serving chats: who
+// gave it watches.
+const openTime = 30 * time.Second
+
+// within calls open with what bounds the wait for the servers, and says who did not answer.
+func (w *Worker) within(ctx context.Context, open func(context.Context) error) error {
+	bounded, stop := context.WithTimeout(ctx, openTime)
+	defer stop()
+	err := open(bounded)
+	if err != nil && bounded.Err() != nil {
+		s := w.cfg.Settings
+		err = fmt.Errorf("workerd: %s does not answer, or has no streams of the bot %q (BOTMESH_NATS_URL and BOTMESH_BOT choose others): %w", s.NATS.URL, s.Bot, err)
+	}
+	return err
+}
+
 // readRooms waits until the rooms can be read. What comes of it calls no platform.
 func (w *Worker) readRooms(ctx context.Context) (in replay.Rooms, err error) {
-	s := w.cfg.Settings
-	in.Store = natsstore.New(w.stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot)
-	err = engine.Await(ctx, w.cfg.Log, s, "journal and outbox", func(ctx context.Context) error {
-		in.Journal, err = journal.Open(ctx, journal.Config{
-			Bot: s.Bot, Inbox: w.stream(journal.InboxStream(s.Bot)), Dead: w.stream(journal.DeadStream(s.Bot)), Logger: w.cfg.Log,
+	in.Store = natsstore.New(w.stream(natsstore.Stream(w.cfg.Settings.Bot, w.cfg.Settings.Replicas).Name), w.cfg.Settings.Bot)
+	err = w.within(ctx, func(ctx context.Context) error {
+		return engine.Await(ctx, w.cfg.Log, w.cfg.Settings, "journal and outbox", func(ctx context.Context) error {
+			return w.readStreams(ctx, &in)
 		})
-		if err != nil {
-			return err
-		}
-		in.Outbox, err = outbox.Open(ctx, outbox.Config{
-			Stream: w.stream(outbox.StreamName(s.Bot)), Bot: s.Bot, Incarnation: s.ReplicaID + "/replay", Senders: w.senders.all, Logger: w.cfg.Log,
-		})
-		return err
 	})
 	return in, err
+}
+
+func (w *Worker) readStreams(ctx context.Context, in *replay.Rooms) (err error) {
+	s := w.cfg.Settings
+	in.Journal, err = journal.Open(ctx, journal.Config{
+		Bot: s.Bot, Inbox: w.stream(journal.InboxStream(s.Bot)), Dead: w.stream(journal.DeadStream(s.Bot)), Logger: w.cfg.Log,
+	})
+	if err != nil {
+		return err
+	}
+	in.Outbox, err = outbox.Open(ctx, outbox.Config{
+		Stream: w.stream(outbox.StreamName(s.Bot)), Bot: s.Bot, Incarnation: s.ReplicaID + "/replay", Senders: w.senders.all, Logger: w.cfg.Log,
+	})
+	return err
 }
 
 // Rebuild writes a chat's lost checkpoint anew, see [replay.Rebuild], in place of serving
@@ -98,7 +121,11 @@ func (w *Worker) once(ctx context.Context, do func(*opened, coord.Coordinator) e
 		return config.Wrong(fmt.Errorf("workerd: %w", err))
 	}
 	defer w.leave(ctx, coordinator)
-	o, err := w.open(ctx, coordinator)
+	var o *opened
+	err = w.within(ctx, func(ctx context.Context) error {
+		o, err = w.open(ctx, coordinator)
+		return err
+	})
 	if err != nil {
 		return err
 	}

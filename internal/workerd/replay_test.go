@@ -157,3 +157,16 @@ func TestALostCheckpointIsRebuilt(t *testing.T) {
 		t.Errorf("of what is left: got %+v, %v, want it rebuilt of three records", is, err)
 	}
 }
+
+// A command does not wait for servers that are away for as long as a worker does, and says
+// which they are.
+func TestACommandSaysWhoDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer stop()
+	w := newWorkerOf(t, settings(t, "BOTMESH_NATS_URL=nats://127.0.0.1:1"), dice{})
+	err := w.Against(ctx, nil, 1, func(replay.Compared) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "nats://127.0.0.1:1 does not answer") || !strings.Contains(err.Error(), "BOTMESH_NATS_URL") {
+		t.Errorf("got %v, want who does not answer, and the setting", err)
+	}
+}
