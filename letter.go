@@ -30,9 +30,9 @@ type Part struct {
 }
 
 // Replaced is the id of the part whose message p, a part of l, becomes; empty if it is a
-// message of its own.
+// message of its own, as any with a file is.
 func (l Letter) Replaced(p Part) string {
-	if p.Send.Replaces <= 0 {
+	if p.Send.Replaces <= 0 || p.Send.Media != nil {
 		return ""
 	}
 	return l.ID + "/e" + strconv.Itoa(p.Send.Replaces-1) + ".0"

@@ -44,7 +44,7 @@ var errSaidAnew = errors.New("outbox: the message can not be edited, and may hav
 // edits is the platform's id of the message that p is to change, empty if there is none
 // that the platform can change.
 func (o *Outbox) edits(p part) string {
-	if _, ok := o.senders[p.letter.Chat.Provider].(provider.Editor); !ok || p.of().Send.Media != nil {
+	if _, ok := o.senders[p.letter.Chat.Provider].(provider.Editor); !ok {
 		return ""
 	}
 	return p.Growing[p.letter.Replaced(p.of())]

@@ -1,6 +1,10 @@
 package slack
 
 import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -46,6 +50,24 @@ func TestCallSendsImages(t *testing.T) {
 	}
 	if _, err := s.Call(t.Context(), to(dm, botmesh.Send{Media: image(at), Buttons: row("")})); !provider.IsPermanent(err) {
 		t.Errorf("buttons that do not fit: got %v, want a permanent error", err)
+	}
+}
+
+// What a notification says of an image without a text is there too.
+func TestImagesHaveATextForNotifications(t *testing.T) {
+	t.Parallel()
+	var got outgoing
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
+		io.WriteString(w, `{"ok":true,"ts":"1.2"}`)
+	}))
+	t.Cleanup(srv.Close)
+	m := image("https://example.org/menu.png")
+	m.Name = "a<b.png"
+	if _, err := newSender(t, srv.URL).Call(t.Context(), to(dm, botmesh.Send{Media: m})); err != nil || got.Text != "a&lt;b.png" || got.Blocks[0].Alt != m.Name {
+		t.Errorf("got %+v, error %v, want its name, escaped in the text", got, err)
 	}
 }
 
