@@ -22,3 +22,11 @@ const (
 	HandoverCustom    HandoverResult = "custom"    // it could not, and the bot's author decided
 	HandoverDropped   HandoverResult = "dropped"   // it could not, and was forgotten
 )
+
+// TurnLost says that a replica lost its turn of a chat, or cut a run of it off. Nothing of
+// what was not committed by then has an effect; the record is run again, there or elsewhere.
+type TurnLost struct {
+	Chat   ChatKey
+	Fence  uint64 // of the turn
+	Reason LossReason
+}

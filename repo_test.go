@@ -68,7 +68,7 @@ var house = map[string][]string{
 	"dispatcher":          {"acts", "journal", "coord", "checkpoint", "outbox"},
 	"ingress":             {"provider", "journal", "coord", "outbox"},
 	"ingress/spool":       {"internal/jet"},
-	"ingress/ingressmain": {"internal/ingressd", "internal/program", "provider"},
+	"ingress/ingressmain": {"ingress", "internal/ingressd", "internal/program", "provider"},
 	"worker": {"bot", "checkpoint/natsstore", "coord", "dispatcher", "flow", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/program",
 		"internal/replay", "internal/workerd", "journal", "outbox/...", "outbox", "provider"},
 

@@ -45,6 +45,7 @@ type Bot struct {
 	handover  Handover
 	failed    []func(ctx context.Context, run botmesh.Run, err error)
 	handed    []func(ctx context.Context, m botmesh.Handover)
+	lost      []func(ctx context.Context, m botmesh.TurnLost)
 	languages map[string]map[string]string // texts by the language's tag, in lower case
 	locale    func(c *Context) string
 }

@@ -103,6 +103,25 @@ func (b *Bot) HandedOver(ctx context.Context, m botmesh.Handover) {
 	}
 }
 
+// OnTurnLost adds a hook that is told when this process lost its turn of a chat, or cut a
+// run off since it took too long, and why: to count and to watch. What was not committed by
+// then has no effect, and the message is run again. It is called for every chat, whether a
+// handler ran or not, beside what goes on, and must return soon.
+func (b *Bot) OnTurnLost(hook func(ctx context.Context, m botmesh.TurnLost)) *Bot {
+	if hook == nil {
+		b.fault("a hook on lost turns is nil")
+	}
+	b.lost = append(b.lost, hook)
+	return b
+}
+
+// TurnLost tells the [Bot.OnTurnLost] hooks. It is for those who run bots.
+func (b *Bot) TurnLost(ctx context.Context, m botmesh.TurnLost) {
+	for _, hook := range b.lost {
+		hook(ctx, m)
+	}
+}
+
 // listen runs the hooks of a message.
 func (t *turn) listen(ctx context.Context) error {
 	r := t.Record()

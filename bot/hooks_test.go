@@ -182,9 +182,9 @@ func TestAHandOverIsTold(t *testing.T) {
 
 func TestHooksAndLanguagesThatAreWrong(t *testing.T) {
 	t.Parallel()
-	b := bot.New().BeforeMessage(nil).AfterTurn(nil).OnError(nil).OnHandover(nil).Language("", nil).Language("de", map[string]string{}).Language("DE", nil)
+	b := bot.New().BeforeMessage(nil).AfterTurn(nil).OnError(nil).OnHandover(nil).OnTurnLost(nil).Language("", nil).Language("de", map[string]string{}).Language("DE", nil)
 	err := b.Validate()
-	for _, want := range []string{"before a message", "after a turn", "on errors", "on hand-overs", `language ""`, `language "de"`} {
+	for _, want := range []string{"before a message", "after a turn", "on errors", "on hand-overs", "on lost turns", `language ""`, `language "de"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}

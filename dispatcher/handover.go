@@ -2,7 +2,6 @@ package dispatcher
 
 import (
 	"context"
-	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -20,28 +19,7 @@ func (h *hold) handedOver(ctx context.Context, m botmesh.Handover, from string) 
 	trace.SpanFromContext(ctx).AddEvent("handover", trace.WithAttributes(
 		telemetry.KeyFrom.String(m.From), telemetry.KeyFlow.String(m.Flow), outcome))
 	h.d.log.InfoContext(ctx, "conversation handed over", "chat", h.chat, "flow", m.Flow, "from", m.From, "outcome", string(m.Result))
-	observer, ok := h.d.cfg.Runner.(HandoverObserver)
-	if !ok {
-		return
-	}
-	bound := h.d.cfg.Lease / 10
-	ctx, cancel := context.WithTimeout(ctx, bound)
-	defer cancel()
-	told := make(chan struct{})
-	go func() {
-		defer close(told)
-		defer func() {
-			if p := recover(); p != nil {
-				h.d.log.ErrorContext(ctx, "hand-over observer panicked", "chat", h.chat, "err", firstLine(panicked(p)))
-			}
-		}()
-		observer.HandedOver(ctx, m)
-	}()
-	grace := time.NewTimer(bound)
-	defer grace.Stop()
-	select {
-	case <-told:
-	case <-grace.C:
-		h.d.log.ErrorContext(ctx, "a hand-over observer takes too long, it is left behind", "chat", h.chat)
+	if observer, ok := h.d.cfg.Runner.(HandoverObserver); ok {
+		h.tell(ctx, func(ctx context.Context) { observer.HandedOver(ctx, m) })
 	}
 }

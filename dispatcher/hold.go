@@ -328,7 +328,9 @@ func (h *hold) end(err error) error {
 	}
 	if h.turn.Context().Err() != nil {
 		h.d.held.drop(h.key)
-		return h.lost()
+		err := context.Cause(h.turn.Context())
+		h.lose(h.ctx, lossOf(err))
+		return err
 	}
 	releasing, cancel := context.WithTimeout(ctx, h.d.moment())
 	defer cancel()
@@ -339,7 +341,7 @@ func (h *hold) end(err error) error {
 	switch {
 	case errors.Is(rerr, botmesh.ErrLeaseLost):
 		h.d.held.drop(h.key) // lost since it was last looked at
-		countLoss(h.ctx, rerr)
+		h.lose(h.ctx, lossOf(rerr))
 	case rerr != nil:
 		h.d.log.WarnContext(ctx, "release not confirmed, repaired in the background", "chat", h.chat, "err", rerr)
 	}
@@ -356,27 +358,4 @@ func (h *hold) keepCopy(err error) {
 		return
 	}
 	h.d.held.put(h.key, h.chatCopy)
-}
-
-// lost counts a turn that ended before its holder was done.
-func (h *hold) lost() error {
-	err := context.Cause(h.turn.Context())
-	countLoss(h.ctx, err)
-	return err
-}
-
-func countLoss(ctx context.Context, err error) {
-	if loss := lossOf(err); loss != "" {
-		telemetry.LeasesLost.Add(ctx, 1, reason(string(loss)))
-	}
-}
-
-// lossOf is why a turn was lost, empty if it was not. That its own process gave it back
-// is no loss.
-func lossOf(err error) botmesh.LossReason {
-	var lost *botmesh.LeaseLostError
-	if !errors.As(err, &lost) || lost.Reason == botmesh.LossReleased {
-		return ""
-	}
-	return lost.Reason
 }

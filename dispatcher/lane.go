@@ -190,8 +190,7 @@ func (l *lane) putOff(err error) {
 		l.giveBack(0, all)
 	case errors.As(err, &later):
 		l.giveBack(max(0, time.Until(later.at)), all)
-	case errors.Is(err, botmesh.ErrLeaseLost):
-		l.d.log.WarnContext(ctx, "turn lost", "chat", l.chat, "err", err)
+	case errors.Is(err, botmesh.ErrLeaseLost): // told by lose
 		l.giveBack(0, all)
 	default:
 		l.d.log.ErrorContext(ctx, "chat can not be served now", "chat", l.chat, "err", err)

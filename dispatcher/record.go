@@ -311,8 +311,7 @@ func (h *hold) cutOff(ctx context.Context, ended <-chan result) error {
 	if h.ctx.Err() != nil {
 		return context.Cause(h.ctx)
 	}
-	telemetry.LeasesLost.Add(ctx, 1, reason(string(botmesh.LossSettled)))
-	lostIn(trace.SpanFromContext(ctx), botmesh.LossSettled)
+	h.lose(ctx, botmesh.LossSettled)
 	return &failedError{context.Cause(ctx)}
 }
 
@@ -325,11 +324,6 @@ func (h *hold) left(ctx context.Context, ended <-chan result) {
 	case <-grace.C:
 		h.d.log.ErrorContext(ctx, "a run goes on after its context ended, it is left behind without effect", "chat", h.chat)
 	}
-}
-
-// lostIn tells in a run's span why it lost the turn or was cut off.
-func lostIn(span trace.Span, why botmesh.LossReason) {
-	span.AddEvent("turn lost", trace.WithAttributes(telemetry.KeyReason.String(string(why))))
 }
 
 // reason labels a metric.

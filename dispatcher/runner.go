@@ -27,3 +27,10 @@ type HandoverObserver interface {
 	// a lease, and nobody waits for longer.
 	HandedOver(ctx context.Context, m botmesh.Handover)
 }
+
+// LossObserver is a [Runner] that wants to hear of turns which its replica lost.
+type LossObserver interface {
+	// TurnLost is called when a turn is found to be lost, or a run was cut off, once for
+	// each. The context ends after a tenth of a lease, and nobody waits for longer.
+	TurnLost(ctx context.Context, m botmesh.TurnLost)
+}

@@ -55,6 +55,10 @@ type HolderConfig struct {
 	// Retake is how long a session that was taken over from outside is left alone at
 	// least, before it is opened once more. Defaults to 15 seconds.
 	Retake time.Duration
+	// OnRole, if set, is told when this replica comes to hold the session or holds it no
+	// more, each in its turn: beside the session, and only after a leadership was given up.
+	// Its context ends after a second, and nobody waits for longer.
+	OnRole func(ctx context.Context, c RoleChange)
 	// Logger is told about leadership and trouble. Defaults to none.
 	Logger *slog.Logger
 }
@@ -170,9 +174,10 @@ func (h *Holder) hold(ctx context.Context, lead coord.Leadership) {
 		t.down = time.AfterFunc(h.cfg.Down, func() { end(errDown) })
 		defer t.down.Stop()
 	}
-	h.began(ctx, t)
+	told := h.tell(nil, h.began(ctx, t))
 	why := h.keep(held, t)
-	h.ended(ctx, t, why)
+	change := h.ended(ctx, t, why)
+	defer func() { <-h.tell(told, change) }()
 	if lead == nil || errors.Is(why, botmesh.ErrLeaseLost) {
 		return
 	}

@@ -66,19 +66,22 @@ func (h *Holder) labels() metric.MeasurementOption {
 	return metric.WithAttributes(telemetry.KeyProvider.String(h.cfg.Session.ID()))
 }
 
-func (h *Holder) became(ctx context.Context, role Role, fence uint64, reason string) {
+// became notes what this replica is to the session now, and why.
+func (h *Holder) became(ctx context.Context, c RoleChange) RoleChange {
 	h.mu.Lock()
 	if h.status.Open {
 		telemetry.SessionsOpen.Add(ctx, -1, h.labels())
 	}
-	h.status = SessionStatus{Provider: h.status.Provider, Role: role, Since: time.Now(), Fence: fence,
+	h.status = SessionStatus{Provider: h.status.Provider, Role: c.Role, Since: time.Now(), Fence: c.Fence,
 		LastAnswer: h.status.LastAnswer, LastUpdate: h.status.LastUpdate}
-	if role != Standby {
+	if c.Role != Standby {
 		h.status.Trouble = "it is being opened"
 	}
 	h.mu.Unlock()
 	telemetry.LeaderChanges.Add(ctx, 1, metric.WithAttributes(
-		telemetry.KeyProvider.String(h.cfg.Session.ID()), telemetry.KeyReason.String(reason)))
+		telemetry.KeyProvider.String(h.cfg.Session.ID()), telemetry.KeyReason.String(c.Reason)))
+	c.Provider, c.Name = h.cfg.Session.ID(), h.name()
+	return c
 }
 
 // begins makes known that this replica leads nothing and has nothing open: to who watches,
@@ -91,25 +94,23 @@ func (h *Holder) begins(ctx context.Context) {
 }
 
 // began notes that this replica holds the session.
-func (h *Holder) began(ctx context.Context, t *term) {
+func (h *Holder) began(ctx context.Context, t *term) RoleChange {
 	if t.lead == nil {
-		h.became(ctx, Shared, 0, "shared")
-		return
+		return h.became(ctx, RoleChange{Role: Shared, Reason: "shared"})
 	}
-	h.became(ctx, Leader, t.lead.Fence(), "elected")
 	telemetry.Leaders.Add(ctx, 1, h.labels())
 	h.cfg.Logger.Info("leader of a session", "name", h.name(), "fence", t.lead.Fence())
+	return h.became(ctx, RoleChange{Role: Leader, Fence: t.lead.Fence(), Reason: "elected"})
 }
 
 // ended notes that this replica holds the session no more, and why.
-func (h *Holder) ended(ctx context.Context, t *term, why error) {
+func (h *Holder) ended(ctx context.Context, t *term, why error) RoleChange {
 	reason := reasonOf(why)
-	h.became(ctx, Standby, 0, reason)
-	if t.lead == nil {
-		return
+	if t.lead != nil {
+		telemetry.Leaders.Add(ctx, -1, h.labels())
+		h.cfg.Logger.Info("follower of a session", "name", h.name(), "fence", t.lead.Fence(), "reason", reason)
 	}
-	telemetry.Leaders.Add(ctx, -1, h.labels())
-	h.cfg.Logger.Info("follower of a session", "name", h.name(), "fence", t.lead.Fence(), "reason", reason)
+	return h.became(ctx, RoleChange{Role: Standby, Reason: reason})
 }
 
 // reasonOf is the word of logs and metrics for what ended a term.

@@ -51,6 +51,9 @@ func (w *Worker) failed(ctx context.Context, r botmesh.Run, err error) {
 // HandedOver tells the bot of a conversation that it has from another process.
 func (w *Worker) HandedOver(ctx context.Context, m botmesh.Handover) { w.bot.HandedOver(ctx, m) }
 
+// TurnLost tells the bot of a turn that this process lost.
+func (w *Worker) TurnLost(ctx context.Context, m botmesh.TurnLost) { w.bot.TurnLost(ctx, m) }
+
 // errEnded is why a handler's context ends after its run.
 var errEnded = errors.New("worker: the run has ended")
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/worker"
 )
@@ -201,5 +202,18 @@ func TestOnErrorIsToldOfFailures(t *testing.T) {
 	}
 	if len(told) != 3 || told[0] != "/fail: broken" || !strings.Contains(told[1], "panicked") || !strings.Contains(told[2], "settled") {
 		t.Errorf("got %q, want the failure, the panic and the run that took too long", told)
+	}
+}
+
+// SPEC: H11. A bot hears of turns that its process lost.
+func TestABotHearsOfLostTurns(t *testing.T) {
+	t.Parallel()
+	var told []botmesh.TurnLost
+	w := newWorker(t, bot.New().OnTurnLost(func(_ context.Context, m botmesh.TurnLost) { told = append(told, m) }), nil)
+	var observer dispatcher.LossObserver = w
+	m := botmesh.TurnLost{Chat: botmesh.ChatKey{Provider: "p", Chat: "1"}, Fence: 3, Reason: botmesh.LossStalled}
+	observer.TurnLost(t.Context(), m)
+	if diff := cmp.Diff([]botmesh.TurnLost{m}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }

@@ -6,6 +6,9 @@
 package ingressmain
 
 import (
+	"context"
+
+	"github.com/botmesh-go/botmesh/ingress"
 	"github.com/botmesh-go/botmesh/internal/ingressd"
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/provider"
@@ -19,4 +22,20 @@ import (
 // Exit codes: 0 after a drain; 2 if the settings or the streams are wrong, with a line
 // on standard error for each thing; 1 for anything else. NATS being away is none of
 // them: webhooks are answered 503 until it is there.
-func Main(own ...provider.Receiver) { program.Main(ingressd.Program(own...)) }
+func Main(own ...provider.Receiver) { Config{Receivers: own}.Main() }
+
+// Config is what a program adds to the ingress. Its zero value adds nothing.
+type Config struct {
+	// Receivers are those of [Main].
+	Receivers []provider.Receiver
+	// OnRole, if set, is told when this replica comes to hold the session of a platform
+	// that is asked for messages, as its leader or beside the others, and when it holds
+	// it no more. Calls for one session come in order; each may take a second, and neither
+	// one that takes longer nor one that panics keeps a session from being held or left.
+	OnRole func(ctx context.Context, c ingress.RoleChange)
+}
+
+// Main is [Main] with what c says.
+func (c Config) Main() {
+	program.Main(ingressd.Program(ingressd.Config{Receivers: c.Receivers, OnRole: c.OnRole}))
+}

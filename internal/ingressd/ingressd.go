@@ -36,11 +36,11 @@ import (
 // everybody has heard that this replica is not ready any more.
 const linger = 2 * time.Second
 
-// Program is the ingress as a program, with receivers of its own beside those that
-// the settings know.
-func Program(own ...provider.Receiver) program.Program {
+// Program is the ingress as a program, with what its author adds: own.Receivers and
+// own.OnRole.
+func Program(own Config) program.Program {
 	check := config.Config.CheckIngress
-	if len(own) > 0 {
+	if len(own.Receivers) > 0 {
 		check = config.Config.CheckReceivers
 	}
 	return program.Program{
@@ -49,7 +49,10 @@ func Program(own ...provider.Receiver) program.Program {
 		Check:    check,
 		Run: func(ctx context.Context, p program.Process) error {
 			engine.LogRedis(p.Log)
-			in, err := New(ctx, Config{Settings: p.Settings, Receivers: own, Version: p.Version, Linger: min(linger, p.Settings.Drain/5), Log: p.Log})
+			in, err := New(ctx, Config{
+				Settings: p.Settings, Receivers: own.Receivers, OnRole: own.OnRole,
+				Version: p.Version, Linger: min(linger, p.Settings.Drain/5), Log: p.Log,
+			})
 			if err != nil {
 				return err
 			}
@@ -64,6 +67,8 @@ type Config struct {
 	Settings config.Config
 	// Receivers are providers of the program's own, beside those that the settings know.
 	Receivers []provider.Receiver
+	// OnRole is told what this replica is to each session, see [ingress.HolderConfig].
+	OnRole func(ctx context.Context, c ingress.RoleChange)
 	// Inside connects to a NATS server in this process; nil goes by the settings.
 	Inside nats.InProcessConnProvider
 	// Coordination elects who holds a session. Defaults to Redis, by the settings; it

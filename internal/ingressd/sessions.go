@@ -70,7 +70,7 @@ func openSessions(ctx context.Context, cfg Config, j ingress.Journal) (out sessi
 			log.Warn("an exclusive session runs on every ingress: have one only", "provider", one.ID(), "setting", config.EnvName("provider_session"))
 		}
 		h, err := ingress.NewHolder(ingress.HolderConfig{
-			Session: one, Journal: j, Elector: elector, Down: s.ProviderDown, Retake: s.Lease, Logger: log,
+			Session: one, Journal: j, Elector: elector, Down: s.ProviderDown, Retake: s.Lease, OnRole: cfg.OnRole, Logger: log,
 		})
 		if err != nil {
 			return out, config.Wrong(err)

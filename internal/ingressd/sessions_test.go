@@ -45,7 +45,8 @@ func TestOneIngressPollsAndTheOtherFollows(t *testing.T) {
 	t.Parallel()
 	s, tg := polling(t, "BOTMESH_NATS_URL="+natstest.Start(t))
 	hub := &coord.MemoryHub{}
-	first, stop, ended := start(t, Config{Settings: s, Coordination: inMemory{hub, "first"}})
+	told := make(chan ingress.RoleChange, 9)
+	first, stop, ended := start(t, Config{Settings: s, Coordination: inMemory{hub, "first"}, OnRole: func(_ context.Context, c ingress.RoleChange) { told <- c }})
 	natstest.Until(t, "the first leads and is ready", func() bool { return role(first) == ingress.Leader && first.Ready(t.Context()) == nil })
 	second, _, _ := start(t, Config{Settings: s, Coordination: inMemory{hub, "second"}})
 	ready(t, second)
@@ -60,6 +61,9 @@ func TestOneIngressPollsAndTheOtherFollows(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("got %v after a drain, want no error", err)
+	}
+	if began, ended := <-told, <-told; began.Role != ingress.Leader || began.Fence == 0 || ended.Role != ingress.Standby || ended.Reason != "stopped" {
+		t.Errorf("got told %+v and %+v, want a leader that was stopped", began, ended)
 	}
 	natstest.Until(t, "the second leads", func() bool { return role(second) == ingress.Leader && second.Ready(t.Context()) == nil })
 	if info, err := second.inbox.Info(t.Context()); err != nil || info.Messages != 1 {

@@ -32,10 +32,22 @@ type undelivered struct {
 	log  *slog.Logger
 }
 
+var (
+	_ dispatcher.HandoverObserver = (*undelivered)(nil)
+	_ dispatcher.LossObserver     = (*undelivered)(nil)
+)
+
 // HandedOver implements [dispatcher.HandoverObserver] for the runner within.
 func (u *undelivered) HandedOver(ctx context.Context, m botmesh.Handover) {
 	if o, ok := u.Runner.(dispatcher.HandoverObserver); ok {
 		o.HandedOver(ctx, m)
+	}
+}
+
+// TurnLost implements [dispatcher.LossObserver] for the runner within.
+func (u *undelivered) TurnLost(ctx context.Context, m botmesh.TurnLost) {
+	if o, ok := u.Runner.(dispatcher.LossObserver); ok {
+		o.TurnLost(ctx, m)
 	}
 }
 

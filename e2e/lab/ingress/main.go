@@ -18,7 +18,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(program.ExitWrong)
 	}
-	ingress := ingressd.Program()
+	ingress := ingressd.Program(ingressd.Config{})
 	ingress.Run = func(ctx context.Context, p program.Process) error {
 		go watch.Watch(ctx)
 		in, err := ingressd.New(ctx, ingressd.Config{Settings: p.Settings, Seam: watch.Stream, Version: p.Version, Log: p.Log})
