@@ -110,6 +110,11 @@ func (a *API) requeueDead(ctx context.Context, rooms *Rooms, r *http.Request) (a
 	if err != nil {
 		return nil, err
 	}
+	if l.Kind == journal.DeadRecord {
+		if err := rooms.heeds(ctx, again.Chat); err != nil {
+			return nil, err
+		}
+	}
 	there, err := rooms.Journal.Holds(ctx, again.Chat, again.ID, l.At.Add(-clocks))
 	if err != nil {
 		return nil, err

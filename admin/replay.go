@@ -64,11 +64,7 @@ func (a *API) replayChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 	if len(asked.Word) > maxWord {
 		return nil, wrong(fmt.Sprintf("a word of %d bytes, want at most %d", len(asked.Word), maxWord))
 	}
-	pause, err := rooms.Pauses.Get(ctx, chat)
-	if err == nil && pause.On && pause.Scope != acts.Delivery {
-		err = fmt.Errorf("%w: the chat is paused, and who resumes it passes over what was journaled meanwhile: resume it first", botmesh.ErrConflict)
-	}
-	if err != nil {
+	if err := rooms.heeds(ctx, chat); err != nil {
 		return nil, err
 	}
 	todo, is, err := rooms.toReplay(ctx, chat, asked)
@@ -86,6 +82,16 @@ func (a *API) replayChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 			return nil
 		},
 	})
+}
+
+// heeds fails with botmesh.ErrConflict while a chat is paused: who resumes it passes over
+// what was journaled meanwhile, so that what is put back then would be lost.
+func (rooms *Rooms) heeds(ctx context.Context, chat botmesh.ChatKey) error {
+	pause, err := rooms.Pauses.Get(ctx, chat)
+	if err == nil && pause.On && pause.Scope != acts.Delivery {
+		err = fmt.Errorf("%w: the chat is paused, and who resumes it passes over what was journaled meanwhile: resume it first", botmesh.ErrConflict)
+	}
+	return err
 }
 
 // placesOf names the records of a replay.
