@@ -47,13 +47,20 @@ type Media struct {
 }
 
 // Validate says what is wrong with a send that no platform has to be asked about: with its
-// file. The error does not say the file's address. What a platform has against a text it
-// says itself.
+// file and its spans. The error does not say the file's address. What a platform has against a
+// text it says itself.
 func (s Send) Validate() error {
-	if s.Media == nil {
+	if err := errors.Join(checkSpans(s.Text, s.Spans), s.Media.check()); err != nil {
+		return fmt.Errorf("botmesh: send: %w", err)
+	}
+	return nil
+}
+
+// check says what is wrong with a file that is sent, nil with none.
+func (m *Media) check() error {
+	if m == nil {
 		return nil
 	}
-	m := *s.Media
 	var errs []error
 	if !slices.Contains(mediaKinds, m.Kind) {
 		errs = append(errs, fmt.Errorf("a file of kind %q, want one of %s", m.Kind, strings.Join(mediaKinds, ", ")))
@@ -67,10 +74,7 @@ func (s Send) Validate() error {
 	if len(m.Ref) > MaxMediaURL || !utf8.ValidString(m.Ref) || strings.ContainsFunc(m.Ref, unicode.IsControl) {
 		errs = append(errs, fmt.Errorf("a file's Ref has %d bytes or is no line of text, want at most %d", len(m.Ref), MaxMediaURL))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("botmesh: send: %w", err)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Shown is what a send says, for people: its text, after its file as in
@@ -87,12 +91,9 @@ func checkURL(address string) error {
 	if len(address) > MaxMediaURL {
 		return fmt.Errorf("a file's URL has %d bytes, want at most %d", len(address), MaxMediaURL)
 	}
-	odd := func(r rune) bool {
-		return r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(`"<>\`, r)
-	}
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || strings.ContainsFunc(address, odd):
+	case err != nil || strings.ContainsFunc(address, oddInURL):
 		return errors.New("a file's URL is not one: want it escaped, without spaces and quotes")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return errors.New("a file's URL must begin with http:// or https:// and a host")
@@ -100,4 +101,9 @@ func checkURL(address string) error {
 		return errors.New("a file's URL must hold no user or password: the platform and whoever reads the chat would see them")
 	}
 	return nil
+}
+
+// oddInURL reports whether an address can not hold r as it is.
+func oddInURL(r rune) bool {
+	return r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(`"<>\`, r)
 }

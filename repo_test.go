@@ -34,6 +34,7 @@ var house = map[string][]string{
 	"telemetry": {},
 
 	// What an author of a bot writes against knows no server.
+	"markdown":      {},
 	"flow":          {},
 	"flow/ask":      {"flow"},
 	"flow/flowtest": {"flow"},
@@ -99,7 +100,7 @@ var house = map[string][]string{
 	"deploy/...":             {"..."},
 	"e2e/...":                {"..."},
 	"bench/...":              {"..."},
-	"examples/...":           {"bot", "flow/...", "worker"},
+	"examples/...":           {"bot", "flow/...", "markdown", "worker"},
 	"examples/provider":      {"bot", "ingress", "provider", "provider/httpcall", "worker"},
 }
 

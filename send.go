@@ -6,6 +6,9 @@ import "time"
 // parts, each of them one call to the platform and a Send of its own.
 type Send struct {
 	Text string `json:"text"`
+	// Spans give styles to stretches of the text, see package markdown. Where a platform has
+	// no such style the text is shown without, and where a link leads is written behind it.
+	Spans []Span `json:"spans,omitempty"`
 	// Media is a file that is shown above the text, nil for none. Where a platform takes
 	// none of its kind the file's address is written below the text.
 	Media *Media `json:"media,omitempty"`

@@ -86,6 +86,9 @@ func size(l botmesh.Letter) int {
 	n := 0
 	for _, p := range l.Parts {
 		n += len(p.ID) + len(p.Send.Text) + 64
+		for _, span := range p.Send.Spans {
+			n += len(span.URL) + 64
+		}
 		if m := p.Send.Media; m != nil {
 			n += len(m.Ref) + len(m.URL) + len(m.Name) + len(m.Type) + 64
 		}

@@ -34,6 +34,11 @@ func (t *Turn) Stream(text string) (*Stream, error) {
 // The last Set counts. It does not wait: call it with all there is of the text each time that
 // there is more.
 func (s *Stream) Set(text string, buttons ...[]botmesh.Button) {
+	s.Show(botmesh.Send{Text: text, Buttons: buttons})
+}
+
+// Show is Set of a message with more than a text, such as one of package markdown.
+func (s *Stream) Show(m botmesh.Send) {
 	if s.t.muted {
 		return // it was said by the run that asked the next question
 	}
@@ -41,10 +46,10 @@ func (s *Stream) Set(text string, buttons ...[]botmesh.Button) {
 		s.send = len(s.t.sends)
 		s.t.sends = append(s.t.sends, botmesh.Send{})
 	}
-	send := &s.t.sends[s.send]
-	send.Text, send.Buttons = text, buttons
-	if signs, ok := s.t.midway.(botmesh.Signs); ok && send.Replaces > 0 && text != "" {
-		signs.Show(botmesh.Send{Text: text, Replaces: send.Replaces})
+	m.Grows, m.Replaces = false, s.t.sends[s.send].Replaces
+	s.t.sends[s.send] = m
+	if signs, ok := s.t.midway.(botmesh.Signs); ok && m.Replaces > 0 && m.Text != "" {
+		signs.Show(botmesh.Send{Text: m.Text, Spans: m.Spans, Replaces: m.Replaces})
 	}
 }
 

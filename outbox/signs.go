@@ -57,8 +57,11 @@ func (d *Delivery) Show(ctx context.Context, part string, s botmesh.Send) (again
 		return minPace, false
 	}
 	return d.sign(ctx, s.Text, func(ctx context.Context) error {
-		call := provider.Call{Part: part, Chat: d.c.chat, Send: sender.Split(botmesh.Send{Text: s.Text})[0]}
-		return editor.Edit(ctx, call, id)
+		parts, err := provider.Split(sender, botmesh.Send{Text: s.Text, Spans: s.Spans})
+		if err != nil {
+			return provider.Permanent(err)
+		}
+		return editor.Edit(ctx, provider.Call{Part: part, Chat: d.c.chat, Send: parts[0]}, id)
 	})
 }
 

@@ -20,14 +20,22 @@ type Attacher interface {
 
 // Split cuts a send into the parts for a platform, see [Sender.Split]. A file that it does
 // not take becomes a link below the text, in a part of its own if they are too long
-// together, so that it is not cut.
+// together, so that it is not cut. Spans are shared out among the parts, see [Styler].
 //
-// The error says what is wrong with the file, or that the platform does not take it and it
-// has no address.
+// The error says what is wrong with the file or the spans, or that the platform does not take
+// the file and it has no address.
 func Split(s Sender, send botmesh.Send) ([]botmesh.Send, error) {
 	if err := send.Validate(); err != nil {
 		return nil, err
 	}
+	send = spell(s, send)
+	parts, err := split(s, send)
+	share(send, parts)
+	return parts, err
+}
+
+// split cuts a send; no part has its spans yet.
+func split(s Sender, send botmesh.Send) ([]botmesh.Send, error) {
 	if send.Media == nil {
 		return s.Split(send), nil
 	}
@@ -47,10 +55,10 @@ func Split(s Sender, send botmesh.Send) ([]botmesh.Send, error) {
 	if send.Text == "" {
 		return s.Split(botmesh.Send{Text: link, Buttons: send.Buttons}), nil
 	}
-	if parts := s.Split(botmesh.Send{Text: send.Text + "\n" + link, Buttons: send.Buttons}); len(parts) == 1 {
+	if parts := s.Split(botmesh.Send{Text: send.Text + "\n" + link, Spans: send.Spans, Buttons: send.Buttons}); len(parts) == 1 {
 		return parts, nil
 	}
-	return append(s.Split(botmesh.Send{Text: send.Text}), s.Split(botmesh.Send{Text: link, Buttons: send.Buttons})...), nil
+	return append(s.Split(botmesh.Send{Text: send.Text, Spans: send.Spans}), s.Split(botmesh.Send{Text: link, Buttons: send.Buttons})...), nil
 }
 
 // line makes one line, within the bound, of what somebody called a file.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
+	"github.com/botmesh-go/botmesh/markdown"
 	"github.com/botmesh-go/botmesh/worker"
 )
 
@@ -53,7 +54,7 @@ func model(url string) *bot.Bot {
 		}
 		lines = append(lines, line{"bot", answer})
 		*talk.Of(c) = lines[max(0, len(lines)-remembered):]
-		message.Set(answer)
+		message.Show(markdown.Send(answer))
 		return nil
 	})
 	return b

@@ -1,0 +1,115 @@
+package markdown
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+// shown is a send with its spans in the text, as <style …> and </>.
+func shown(s botmesh.Send) string {
+	var b strings.Builder
+	for i := 0; i <= len(s.Text); i++ {
+		for j := len(s.Spans) - 1; j >= 0; j-- {
+			if s.Spans[j].To == i {
+				b.WriteString("</>")
+			}
+		}
+		for _, span := range s.Spans {
+			if span.From == i {
+				b.WriteString("<" + string(span.Style))
+				if span.URL != "" {
+					b.WriteString(" " + span.URL)
+				}
+				b.WriteString(">")
+			}
+		}
+		if i < len(s.Text) {
+			b.WriteByte(s.Text[i])
+		}
+	}
+	return b.String()
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ source, want string }{
+		"plain":            {"Hello, you", "Hello, you"},
+		"empty":            {"", ""},
+		"emphasis":         {"a *b* **c** ~~d~~ `e`", "a <italic>b</> <bold>c</> <strike>d</> <code>e</>"},
+		"nested":           {"**a *b***", "<bold>a <italic>b</></>"},
+		"snake case":       {"my_var_name * 2", "my_var_name * 2"},
+		"escaped":          {`\*a\* &amp; &lt; \& \\`, `*a* & < & \`},
+		"no entity":        {"a & b; &nope; &#0;", "a & b; &nope; \uFFFD"},
+		"link":             {"[a **b**](https://e.org/x_y?a=b&c#d)", "<link https://e.org/x_y?a=b&c#d>a <bold>b</></>"},
+		"link of script":   {"[a](javascript:alert)", "a"},
+		"link with spaces": {"[a](<https://e.org/a b>)", "<link https://e.org/a%20b>a</>"},
+		"link by name":     {"[a][1]\n\n[1]: https://e.org", "<link https://e.org>a</>"},
+		"bare":             {"<https://e.org> <me@e.org>", "<link https://e.org>https://e.org</> <link mailto:me@e.org>me@e.org</>"},
+		"image":            {"![a cat](https://e.org/c.png) ![](https://e.org/d.png)", "<link https://e.org/c.png>a cat</> <link https://e.org/d.png>https://e.org/d.png</>"},
+		"headings":         {"# One\ntext\n\nTwo\n===\n", "<bold>One</>\n\ntext\n\n<bold>Two</>"},
+		"breaks":           {"a\nb  \nc\\\nd", "a\nb\nc\nd"},
+		"rule":             {"a\n\n---\n\nb", "a\n\n———\n\nb"},
+		"list":             {"x:\n- a\n- b\n  - c\n  - d\n- e", "x:\n\n• a\n• b\n   • c\n   • d\n• e"},
+		"numbers":          {"3. a\n4. b\n\n   c", "3. a\n\n4. b\n\n   c"},
+		"tasks":            {"- [ ] a\n- [x] b", "• [ ] a\n• [x] b"},
+		"quote":            {"> a\n> b\n>\n> - c\n> - d\n\ne", "> a\n> b\n>\n> • c\n> • d\n\ne"},
+		"fence":            {"```go\nfunc f() {\n\n\tx := *p\n}\n```\nend", "<pre>func f() {\n\n\tx := *p\n}</>\n\nend"},
+		"fence in a list":  {"- a\n  ```\n  b\n  c\n  ```", "• a\n   <pre>b\n   c</>"},
+		"code":             {"`` a`b `` and `c\nd`", "<code>a`b</> and <code>c d</>"},
+		"table":            {"| a | b |\n|---|---|\n| 1 | 2 |", "| a | b |\n|---|---|\n| 1 | 2 |"},
+		"html":             {"a <b>c</b>\n\n<div>\n*x*\n</div>", "a <b>c</b>\n\n<div>\n*x*\n</div>"},
+		"unfinished":       {"so **bo", "so **bo"},
+		"unfinished code":  {"so `co", "so `co"},
+		"unfinished link":  {"so [a](https://e", "so [a](https://e"},
+		"unfinished fence": {"so\n```go\nx :=", "so\n\n<pre>x :=</>"},
+		"bold to the end":  {"**a**", "<bold>a</>"},
+		"no UTF-8":         {"a\xffb", "a\uFFFDb"},
+		"other scripts":    {"**日本** *ñ* 👩‍👩‍👧", "<bold>日本</> <italic>ñ</> 👩‍👩‍👧"},
+		"too deep":         {strings.Repeat("> ", 17) + "**a**", strings.TrimSpace(strings.Repeat("> ", 17) + "**a**")},
+		"only deep":        {strings.Repeat("> - ", 17), strings.TrimSpace(strings.Repeat("> - ", 17))},
+		"a wide rule":      {strings.Repeat("- ", 30), "———"},
+		"long":             {strings.Repeat("*a* ", 8193), strings.TrimSpace(strings.Repeat("*a* ", 8193))},
+		"not too deep":     {strings.Repeat("- ", 16) + "a", strings.Repeat("• ", 16) + "a"},
+	} {
+		got := Send(c.source)
+		if diff := cmp.Diff(c.want, shown(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if err := got.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a user wrote says nothing to the bot's Markdown.
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"*a* _b_ [c](https://e.org) `d` <e> &amp; \\ ~~f~~", "# g", "- h", "1. i", "> j", "日本!"} {
+		if got := Send("said: " + Escape(text)); got.Text != "said: "+text || got.Spans != nil {
+			t.Errorf("%q: got %q with %v, want it as it is", text, got.Text, got.Spans)
+		}
+	}
+}
+
+func FuzzSend(f *testing.F) {
+	for _, s := range []string{"**a *b*** `c` ~~d~~", "- a\n  1. b\n> c\n```\nd", "[a](b \"c\") ![d](e) <https://f>", "<!-- \n*a*", "&#x41;\\&\xff", "a\n===\n***\n\tx"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		got := Send(source)
+		if err := got.Validate(); err != nil {
+			t.Error(err)
+		}
+		if !utf8.ValidString(got.Text) {
+			t.Errorf("got %q, want UTF-8", got.Text)
+		}
+		if escaped := Send(Escape("x" + strings.Join(strings.Fields(source), " "))); escaped.Spans != nil {
+			t.Errorf("escaped: got spans %v, want none", escaped.Spans)
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package botmesh_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/botmesh-go/botmesh"
+)
+
+func TestSpansOfASend(t *testing.T) {
+	t.Parallel()
+	const text = "ab日c"
+	link := func(url string) botmesh.Span { return botmesh.Span{To: 1, Style: botmesh.StyleLink, URL: url} }
+	for name, c := range map[string]struct {
+		span botmesh.Span
+		want string // a word of the error, empty for none
+	}{
+		"whole":           {botmesh.Span{To: 6, Style: botmesh.StyleBold}, ""},
+		"a character":     {botmesh.Span{From: 2, To: 5, Style: botmesh.StylePre}, ""},
+		"web":             {link("https://example.org/a?b=c#d"), ""},
+		"mail":            {link("mailto:me@example.org"), ""},
+		"telephone":       {link("tel:+3912345"), ""},
+		"empty":           {botmesh.Span{From: 1, To: 1, Style: botmesh.StyleBold}, "stretch"},
+		"backwards":       {botmesh.Span{From: 2, To: 1, Style: botmesh.StyleBold}, "stretch"},
+		"before":          {botmesh.Span{From: -1, To: 1, Style: botmesh.StyleBold}, "stretch"},
+		"beyond":          {botmesh.Span{To: 7, Style: botmesh.StyleBold}, "stretch"},
+		"within at first": {botmesh.Span{From: 3, To: 5, Style: botmesh.StyleBold}, "within"},
+		"within at last":  {botmesh.Span{To: 4, Style: botmesh.StyleBold}, "within"},
+		"no style":        {botmesh.Span{To: 1}, "style"},
+		"link of script":  {link("javascript:alert(1)"), "https"},
+		"link of a login": {link("https://me:pw@example.org"), "https"},
+		"link to nowhere": {link("https:///a"), "https"},
+		"no link":         {link(""), "https"},
+		"address of none": {botmesh.Span{To: 1, Style: botmesh.StyleBold, URL: "https://example.org"}, "only a link"},
+	} {
+		err := botmesh.Send{Text: text, Spans: []botmesh.Span{c.span}}.Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got error %v, want %q in it", name, err, c.want)
+		}
+	}
+	many := make([]botmesh.Span, botmesh.MaxSpans+1)
+	if err := (botmesh.Send{Text: text, Spans: many}).Validate(); err == nil || !strings.Contains(err.Error(), "1000") {
+		t.Errorf("too many: got error %v, want the bound in it", err)
+	}
+}
