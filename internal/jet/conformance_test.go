@@ -1,11 +1,14 @@
 package jet_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/jet/jettest"
 	"github.com/botmesh-go/botmesh/internal/natstest"
@@ -43,7 +46,9 @@ func onServer(t *testing.T, url string, replicas int) jettest.Backend {
 			if _, err := admin.CreateStream(t.Context(), cfg); err != nil {
 				t.Fatal(err)
 			}
-			return again(t, cfg.Name)
+			s := again(t, cfg.Name)
+			answered(t, s, cfg)
+			return s
 		},
 		Again: again,
 		DeleteConsumer: func(t testing.TB, stream, consumer string) {
@@ -60,6 +65,24 @@ func onServer(t *testing.T, url string, replicas int) jettest.Backend {
 				t.Fatal(err)
 			}
 		},
+	}
+}
+
+// answered waits until a stream that was made answers at the server that s asks: in a
+// cluster the one that made it knows first. What is published meanwhile is expected to
+// follow what is not there, so nothing is stored.
+func answered(t testing.TB, s jet.Stream, cfg jetstream.StreamConfig) {
+	t.Helper()
+	never := uint64(1 << 40)
+	probe := jet.Publish{Msg: jet.Msg{Subject: strings.TrimSuffix(cfg.Subjects[0], ">") + "probe"}, Expect: &never}
+	for {
+		_, err := s.Publish(t.Context(), probe)
+		switch {
+		case errors.Is(err, botmesh.ErrConflict):
+			return
+		case !errors.Is(err, botmesh.ErrRefused) || t.Context().Err() != nil:
+			t.Fatalf("publish to a new stream: got error %v, want a conflict or nobody's answer yet", err)
+		}
 	}
 }
 
