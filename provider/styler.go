@@ -15,9 +15,9 @@ type Styler interface {
 	// Styles reports whether the platform shows a style. Split and Call get no span of
 	// another: the text of a link that is not shown has its address behind it.
 	//
-	// Split cuts the text as one without spans, with room for what they add; each part gets
-	// its share of them afterwards, so that no cut breaks any. Call shows the text alone
-	// where the platform refuses the styles.
+	// Split cuts the text as one without spans, with room for what they add, see
+	// [Splitter.SplitStyled]; each part gets its share of them afterwards, so that no cut
+	// breaks any. Call shows what [Plain] makes of it where the platform refuses the styles.
 	Styles(style botmesh.Style) bool
 }
 
@@ -55,6 +55,10 @@ func spell(s Sender, send botmesh.Send) botmesh.Send {
 	send.Spans = keep
 	return send
 }
+
+// Plain is a send as a platform shows it that refuses its spans: its text, with the
+// addresses of its links.
+func Plain(send botmesh.Send) botmesh.Send { return spell(nil, send) }
 
 // says reports whether a link's text is its address.
 func says(text, address string) bool {
@@ -117,7 +121,7 @@ type Run struct {
 }
 
 // Runs is a text with its spans as stretches that follow each other, for a platform whose
-// styles do not overlap. Code has no other style.
+// styles do not overlap. Code has no other style; within a line it may be a link.
 func Runs(s botmesh.Send) []Run {
 	borders := []int{0, len(s.Text)}
 	for _, span := range s.Spans {
@@ -158,7 +162,7 @@ func run(s botmesh.Send, from, to int) Run {
 	case r.Pre:
 		return Run{Text: r.Text, Pre: true}
 	case r.Code:
-		return Run{Text: r.Text, Code: true}
+		return Run{Text: r.Text, Code: true, URL: r.URL}
 	}
 	return r
 }

@@ -100,21 +100,8 @@ func TestSplitSharesSpans(t *testing.T) {
 // However a text is cut, each of its characters keeps its styles.
 func TestSplitKeepsStyles(t *testing.T) {
 	t.Parallel()
-	styles := []botmesh.Style{botmesh.StyleBold, botmesh.StyleItalic, botmesh.StyleStrike}
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`[a-z日👩‍👧 \n]{0,60}`).Draw(t, "text")
-		var borders []int
-		for i := range text {
-			borders = append(borders, i)
-		}
-		borders = append(borders, len(text))
-		send := botmesh.Send{Text: text}
-		for range rapid.IntRange(0, 4).Draw(t, "spans") {
-			from, to := rapid.SampledFrom(borders).Draw(t, "from"), rapid.SampledFrom(borders).Draw(t, "to")
-			if from < to {
-				send.Spans = append(send.Spans, botmesh.Span{From: from, To: to, Style: rapid.SampledFrom(styles).Draw(t, "style")})
-			}
-		}
+		send := drawStyled(t)
 		parts, err := provider.Split(styled{split: upTo(rapid.IntRange(4, 70).Draw(t, "max")), styles: "bold italic strike"}, send)
 		if err != nil {
 			t.Fatal(err)
@@ -130,6 +117,25 @@ func TestSplitKeepsStyles(t *testing.T) {
 			t.Fatalf("styles of characters (-whole +parts):\n%s", diff)
 		}
 	})
+}
+
+// drawStyled is a short text with up to four spans.
+func drawStyled(t *rapid.T) botmesh.Send {
+	text := rapid.StringMatching(`[a-z日👩‍👧 \n]{0,60}`).Draw(t, "text")
+	var borders []int
+	for i := range text {
+		borders = append(borders, i)
+	}
+	borders = append(borders, len(text))
+	send := botmesh.Send{Text: text}
+	for range rapid.IntRange(0, 4).Draw(t, "spans") {
+		from, to := rapid.SampledFrom(borders).Draw(t, "from"), rapid.SampledFrom(borders).Draw(t, "to")
+		style := rapid.SampledFrom([]botmesh.Style{botmesh.StyleBold, botmesh.StyleItalic, botmesh.StyleStrike}).Draw(t, "style")
+		if from < to {
+			send.Spans = append(send.Spans, botmesh.Span{From: from, To: to, Style: style})
+		}
+	}
+	return send
 }
 
 // letters are what is seen, each with its styles.
@@ -149,8 +155,9 @@ func TestRuns(t *testing.T) {
 	t.Parallel()
 	got := provider.Runs(botmesh.Send{Text: "abcdef", Spans: []botmesh.Span{
 		{From: 0, To: 3, Style: botmesh.StyleBold}, {From: 1, To: 4, Style: botmesh.StyleItalic}, {From: 2, To: 6, Style: botmesh.StyleCode}, {From: 0, To: 1, Style: botmesh.StyleLink, URL: "tel:1"},
+		{From: 4, To: 6, Style: botmesh.StyleLink, URL: "tel:2"}, {From: 5, To: 6, Style: botmesh.StylePre},
 	}})
-	want := []provider.Run{{Text: "a", Bold: true, URL: "tel:1"}, {Text: "b", Bold: true, Italic: true}, {Text: "c", Code: true}, {Text: "d", Code: true}, {Text: "ef", Code: true}}
+	want := []provider.Run{{Text: "a", Bold: true, URL: "tel:1"}, {Text: "b", Bold: true, Italic: true}, {Text: "c", Code: true}, {Text: "d", Code: true}, {Text: "e", Code: true, URL: "tel:2"}, {Text: "f", Pre: true}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("runs (-want +got):\n%s", diff)
 	}
