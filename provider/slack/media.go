@@ -14,7 +14,7 @@ func (s *Sender) Attaches(m botmesh.Media) bool { return m.Kind == botmesh.Media
 
 // splitFile keeps a text with its image if both fit one message.
 func (s *Sender) splitFile(send botmesh.Send) []botmesh.Send {
-	rest := botmesh.Send{Text: send.Text, Buttons: send.Buttons}
+	rest := botmesh.Send{Text: send.Text, Spans: send.Spans, Buttons: send.Buttons}
 	parts := s.Split(rest)
 	if len(parts) > 1 || len(slices.Concat(send.Buttons...)) > 0 && (blocks(rest) == nil || len(blocks(rest)) > maxRows) {
 		return provider.Above(send.Media, parts)
@@ -37,7 +37,7 @@ func withImage(send botmesh.Send) []block {
 		}
 		return append(out, below...)
 	case send.Text != "":
-		return append(out, sections(send.Text)...)
+		return append(out, texts(send)...)
 	}
 	return out
 }

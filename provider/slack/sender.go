@@ -48,6 +48,7 @@ var (
 	_ provider.Editor  = (*Sender)(nil)
 
 	_ provider.Attacher = (*Sender)(nil)
+	_ provider.Styler   = (*Sender)(nil)
 )
 
 // What Slack allows of chat.postMessage: one message a second in a channel but for
@@ -121,7 +122,7 @@ type metadata struct {
 	} `json:"event_payload"`
 }
 
-// Call sends one message, whose text is shown as it is, without markup.
+// Call sends one message, whose text is shown as it is, without markup but for its spans.
 //
 // The error is made by [provider.Retry] for a rate limit (with Slack's delay), for
 // what Slack says is out of order for now, when the call was never written, and
@@ -135,17 +136,20 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(err)
 	}
-	msg := outgoing{Channel: to.channel, Thread: to.thread}
+	return s.say(ctx, "chat.postMessage", outgoing{Channel: to.channel, Thread: to.thread}, c, content)
+}
+
+// content is what a message has besides a text as it is, nil for nothing. Its buttons fit.
+func content(send botmesh.Send) []block {
 	switch {
-	case c.Send.Media != nil:
-		msg.Blocks = withImage(c.Send)
-	case len(c.Send.Buttons) > 0:
-		msg.Blocks = blocks(c.Send)
+	case send.Media != nil:
+		return withImage(send)
+	case len(send.Buttons) > 0:
+		return blocks(send)
+	case len(send.Spans) > 0:
+		return texts(send)
 	}
-	if len(c.Send.Buttons) > 0 && msg.Blocks == nil {
-		return provider.Sent{}, errButtons
-	}
-	return s.call(ctx, "chat.postMessage", msg, c)
+	return nil
 }
 
 var errButtons = provider.Permanent(errors.New("slack: the buttons do not fit below a message"))
@@ -164,15 +168,33 @@ func (s *Sender) Edit(ctx context.Context, c provider.Call, messageID string) er
 	if !stampForm.MatchString(messageID) {
 		return provider.Permanent(fmt.Errorf("slack: message %q is not a message's time stamp", messageID))
 	}
-	msg := outgoing{Channel: to.channel, Stamp: messageID, Blocks: sections(c.Send.Text)}
-	if len(c.Send.Buttons) > 0 {
-		if msg.Blocks = blocks(c.Send); msg.Blocks == nil {
-			return errButtons
+	_, err = s.say(ctx, "chat.update", outgoing{Channel: to.channel, Stamp: messageID}, c, func(send botmesh.Send) []block {
+		if len(send.Buttons) > 0 {
+			return blocks(send)
 		}
-	}
-	_, err = s.call(ctx, "chat.update", msg, c)
+		return texts(send)
+	})
 	return err
 }
+
+// say makes a call with the blocks of c. If Slack refuses those of a text with spans, it is
+// called again at once with the plain text: it certainly took nothing, so nothing comes twice.
+func (s *Sender) say(ctx context.Context, method string, msg outgoing, c provider.Call, content func(botmesh.Send) []block) (provider.Sent, error) {
+	if len(c.Send.Buttons) > 0 && blocks(c.Send) == nil {
+		return provider.Sent{}, errButtons
+	}
+	msg.Blocks = content(c.Send)
+	sent, err := s.call(ctx, method, msg, c)
+	if errors.Is(err, errBlocks) && len(c.Send.Spans) > 0 {
+		c.Send = unstyled(c.Send)
+		msg.Blocks = content(c.Send)
+		return s.call(ctx, method, msg, c)
+	}
+	return sent, err
+}
+
+// errBlocks is that Slack does not take the blocks of a message.
+var errBlocks = errors.New("the message's blocks are refused")
 
 // call calls a method of the Web API with what c says.
 func (s *Sender) call(ctx context.Context, method string, msg outgoing, c provider.Call) (provider.Sent, error) {
@@ -227,6 +249,8 @@ func refusal(code string, got httpcall.Answer) error {
 		"no_permission", "not_allowed_token_type", "access_denied", "ekm_access_denied", "org_login_required",
 		"team_access_not_granted", "two_factor_setup_required", "team_added_to_org", "accesslimited", "method_deprecated":
 		return provider.RetryAll(fmt.Errorf("%w: the app can not send until that is put right", err), httpcall.AccountDelay)
+	case "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long":
+		return provider.Permanent(fmt.Errorf("%w: %w", err, errBlocks))
 	}
 	return provider.Permanent(err)
 }

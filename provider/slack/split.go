@@ -17,9 +17,9 @@ const (
 	// maxSection is the longest text of a section, and so with buttons below it.
 	maxSection = 3000
 
-	maxRows, maxInRow      = 49, 25
-	maxLabel, maxPayload   = 75, 2000
-	buttonID, sectionBlock = "b", "section"
+	maxRows, maxInRow    = 49, 25
+	maxLabel, maxPayload = 75, 2000
+	buttonID             = "b"
 )
 
 var (
@@ -39,30 +39,41 @@ func escaped(r rune) int {
 	return 1
 }
 
-// Split cuts a text over [MaxText], see [provider.Splitter]. The buttons are below
-// the last part, where they take a text of 3000; they become numbered lines if
-// Slack would not take them: a label over 75 characters, a payload over 2000. An image is
-// above the text, or before it if they do not fit one message.
+// Split cuts a text over [MaxText], see [provider.Splitter], and over 3000 if it has spans.
+// The buttons are below the last part, where they take a text of 3000; they become numbered
+// lines if Slack would not take them: a label over 75 characters, a payload over 2000. An
+// image is above the text, or before it if they do not fit one message.
 func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
 	if send.Media != nil {
 		return s.splitFile(send)
 	}
 	if len(slices.Concat(send.Buttons...)) == 0 {
-		return provider.Parts(text.Split(send.Text), nil)
+		return provider.Parts(cut(send, MaxText), nil)
 	}
 	if blocks(send) == nil {
-		return provider.Parts(text.Split(provider.Numbered(send).Text), nil)
+		numbered := provider.Numbered(send)
+		numbered.Spans = send.Spans
+		return provider.Parts(cut(numbered, MaxText), nil)
 	}
-	return provider.Parts(text.SplitLast(send.Text, maxSection), send.Buttons)
+	return provider.Parts(cut(send, maxSection), send.Buttons)
 }
 
-// block is a section with a text, actions with buttons, or an image.
+// cut cuts the text of a send, whose last part is at most last.
+func cut(send botmesh.Send, last int) []string {
+	if len(send.Spans) > 0 {
+		return styled.SplitStyled(send, maxSection, size)
+	}
+	return text.SplitLast(send.Text, last)
+}
+
+// block is a section with a text, a rich text, actions with buttons, or an image.
 type block struct {
-	Type     string    `json:"type"`
-	Image    string    `json:"image_url,omitempty"`
-	Alt      string    `json:"alt_text,omitempty"`
-	Text     *words    `json:"text,omitempty"`
-	Elements []element `json:"elements,omitempty"`
+	Type  string `json:"type"`
+	Image string `json:"image_url,omitempty"`
+	Alt   string `json:"alt_text,omitempty"`
+	Text  *words `json:"text,omitempty"`
+	// Elements are []stretch of a rich text, []element of actions.
+	Elements any `json:"elements,omitempty"`
 }
 
 type words struct {
@@ -77,38 +88,40 @@ type element struct {
 	Value string `json:"value"`
 }
 
-// sections are a text as it is, in blocks. A plain text is not escaped.
-func sections(text string) (all []block) {
-	for _, part := range inside.Split(text) {
-		all = append(all, block{Type: sectionBlock, Text: &words{"plain_text", part}})
+// texts are the text of a send in blocks. What is in them is not escaped.
+func texts(send botmesh.Send) (all []block) {
+	if len(send.Spans) > 0 {
+		return []block{{Type: "rich_text", Elements: rich(send)}}
+	}
+	for _, part := range inside.Split(send.Text) {
+		all = append(all, block{Type: "section", Text: &words{"plain_text", part}})
 	}
 	return all
 }
 
-// blocks are a text with rows of buttons, nil if the buttons do not fit. A plain
-// text is not escaped.
+// blocks are a text with rows of buttons, nil if the buttons do not fit.
 func blocks(send botmesh.Send) []block {
-	out := []block{{Type: sectionBlock, Text: &words{"plain_text", send.Text}}}
+	var rows []block
 	n := 0
 	for _, row := range send.Buttons {
-		b := block{Type: "actions"}
+		var all []element
 		for _, button := range row {
 			label, payload := provider.Unit(provider.CodePoints).Len(button.Label), provider.Unit(provider.CodePoints).Len(button.Payload)
 			if label == 0 || label > maxLabel || payload == 0 || payload > maxPayload {
 				return nil
 			}
-			b.Elements = append(b.Elements, element{"button", words{"plain_text", button.Label}, buttonID + strconv.Itoa(n), button.Payload})
+			all = append(all, element{"button", words{"plain_text", button.Label}, buttonID + strconv.Itoa(n), button.Payload})
 			n++
 		}
-		if len(b.Elements) > maxInRow {
+		if len(all) > maxInRow {
 			return nil
 		}
-		if b.Elements != nil {
-			out = append(out, b)
+		if all != nil {
+			rows = append(rows, block{Type: "actions", Elements: all})
 		}
 	}
-	if len(out) > maxRows+1 || n == 0 {
+	if len(rows) > maxRows || n == 0 {
 		return nil
 	}
-	return out
+	return append(texts(send), rows...)
 }

@@ -44,35 +44,17 @@ func New(token string) *Server {
 }
 
 type outgoing struct {
-	Channel  string `json:"channel"`
-	Thread   string `json:"thread_ts"`
-	Stamp    string `json:"ts"`
-	Text     string `json:"text"`
-	Markdown *bool  `json:"mrkdwn"`
-	Blocks   []struct {
-		Type     string    `json:"type"`
-		Image    string    `json:"image_url"`
-		Alt      string    `json:"alt_text"`
-		Text     *text     `json:"text"`
-		Elements []element `json:"elements"`
-	} `json:"blocks"`
+	Channel  string  `json:"channel"`
+	Thread   string  `json:"thread_ts"`
+	Stamp    string  `json:"ts"`
+	Text     string  `json:"text"`
+	Markdown *bool   `json:"mrkdwn"`
+	Blocks   []block `json:"blocks"`
 	Metadata struct {
 		Payload struct {
 			Part string `json:"part"`
 		} `json:"event_payload"`
 	} `json:"metadata"`
-}
-
-type text struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-type element struct {
-	Type  string `json:"type"`
-	Text  text   `json:"text"`
-	ID    string `json:"action_id"`
-	Value string `json:"value"`
 }
 
 var (
@@ -115,6 +97,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if code := o.fault(); code != "" {
 		call.Refusal = Error(code)
+	} else if tooLong(body) {
+		call.Refusal = Error("msg_blocks_too_long")
 	}
 	s.Serve(w, r, call)
 }
@@ -131,27 +115,27 @@ func (o *outgoing) message() fakeplatform.Message {
 	if o.Thread != "" {
 		m.Chat += "/" + o.Thread
 	}
-	var sections []string
+	var said []string
 	for _, b := range o.Blocks {
-		if b.Type == "image" {
+		switch b.Type {
+		case "image":
 			m.Media, m.Text = fakeplatform.Media{Kind: b.Type, URL: b.Image, Name: b.Alt}, ""
+		case "section", "rich_text":
+			said = append(said, b.said())
 		}
-		if b.Type == "section" && b.Text != nil {
-			sections = append(sections, b.Text.Text)
-		}
-		for _, e := range b.Elements {
+		buttons, _ := b.buttons()
+		for _, e := range buttons {
 			m.Buttons = append(m.Buttons, fakeplatform.Button{Label: e.Text.Text, Payload: e.Value})
 		}
 	}
-	if sections != nil {
-		m.Text = strings.Join(sections, "\n")
+	if said != nil {
+		m.Text = strings.Join(said, "\n")
 	}
 	return m
 }
 
 // fault is the code of what Slack has against o; empty for nothing.
 func (o *outgoing) fault() string {
-	ids := map[string]bool{}
 	switch {
 	case !channel.MatchString(o.Channel):
 		return "channel_not_found"
@@ -162,21 +146,7 @@ func (o *outgoing) fault() string {
 	case len(o.Blocks) > 50:
 		return "invalid_blocks"
 	}
-	for _, b := range o.Blocks {
-		if b.Type == "image" && (!fetched(b.Image) || !within(b.Alt, 2000)) {
-			return "invalid_blocks"
-		}
-		if b.Type == "section" && (b.Text == nil || !within(b.Text.Text, 3000)) || b.Type == "actions" && (len(b.Elements) < 1 || len(b.Elements) > 25) {
-			return "invalid_blocks"
-		}
-		for _, e := range b.Elements {
-			if !within(e.Text.Text, 75) || !within(e.Value, 2000) || ids[e.ID] {
-				return "invalid_blocks"
-			}
-			ids[e.ID] = true
-		}
-	}
-	return ""
+	return o.blocksFault()
 }
 
 // fetched reports whether Slack can fetch an image: not from a host below .invalid.
