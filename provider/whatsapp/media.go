@@ -23,10 +23,10 @@ func (s *Sender) splitFile(send botmesh.Send) []botmesh.Send {
 	m := send.Media
 	send.Media = nil
 	if len(slices.Concat(send.Buttons...)) > 0 && (send.Text == "" || s.interactive(send) == nil) {
-		send = provider.Numbered(send)
+		send = numbered(send)
 	}
 	captioned := m.Kind == botmesh.MediaImage || m.Kind == botmesh.MediaVideo || m.Kind == botmesh.MediaDocument
-	if send.Text == "" || captioned && len(slices.Concat(send.Buttons...)) == 0 && text.Unit.Len(send.Text) <= MaxCaption {
+	if send.Text == "" || captioned && len(slices.Concat(send.Buttons...)) == 0 && length(send) <= MaxCaption {
 		return []botmesh.Send{{Text: send.Text, Media: m}}
 	}
 	return provider.Above(m, s.Split(send))

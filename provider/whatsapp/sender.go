@@ -58,6 +58,7 @@ var (
 	_ provider.Limited = (*Sender)(nil)
 
 	_ provider.Attacher = (*Sender)(nil)
+	_ provider.Styler   = (*Sender)(nil)
 )
 
 // What WhatsApp allows: 80 messages a second of a number, one in six seconds to one
@@ -153,6 +154,7 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(err)
 	}
+	c.Send = shown(c.Send)
 	number := s.number
 	if to.number != "" {
 		number = to.number

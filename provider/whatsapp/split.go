@@ -24,18 +24,26 @@ var text = provider.Splitter{Unit: provider.CodePoints, Max: MaxText, Marks: "*_
 // Split cuts a text over [MaxText], see [provider.Splitter], into as few messages
 // as it can: each is paid for. Up to three buttons are below the last part and up
 // to ten choices in a list, where that takes a text of 1024. What fits in neither
-// becomes numbered lines. A text that can not be a file's caption follows it.
+// becomes numbered lines. A text that can not be a file's caption follows it. Spans are
+// counted as the marks that show them.
 func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
 	if send.Media != nil {
 		return s.splitFile(send)
 	}
 	if len(slices.Concat(send.Buttons...)) == 0 {
-		return provider.Parts(text.Split(send.Text), nil)
+		return provider.Parts(text.SplitStyled(send, MaxText, length), nil)
 	}
 	if s.interactive(send) == nil {
-		return provider.Parts(text.Split(provider.Numbered(send).Text), nil)
+		return provider.Parts(text.SplitStyled(numbered(send), MaxText, length), nil)
 	}
-	return provider.Parts(text.SplitLast(send.Text, maxBody), send.Buttons)
+	return provider.Parts(text.SplitStyled(send, maxBody, length), send.Buttons)
+}
+
+// numbered is a send with its buttons as lines of its text.
+func numbered(send botmesh.Send) botmesh.Send {
+	lines := provider.Numbered(send)
+	lines.Spans = send.Spans
+	return lines
 }
 
 type interactive struct {
