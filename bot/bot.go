@@ -42,7 +42,7 @@ type Bot struct {
 
 	before    []func(in *Incoming) error
 	after     []Handler
-	handover  Handover
+	handover  *Handover // nil while the author says nothing of it
 	failed    []func(ctx context.Context, run botmesh.Run, err error)
 	handed    []func(ctx context.Context, m botmesh.Handover)
 	lost      []func(ctx context.Context, m botmesh.TurnLost)

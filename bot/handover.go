@@ -2,6 +2,7 @@ package bot
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -57,8 +58,27 @@ func (b *Bot) Handover(h Handover) *Bot {
 	case h.Decide != nil && h.Lost != Forget:
 		b.fault("Handover: set Lost or Decide, not both")
 	}
-	b.handover = h
+	b.handover = &h
 	return b
+}
+
+// WithHandover returns the bot with h for its [Bot.Handover], or the bot itself if that was
+// called: what the author says counts for all deployments. It is for those who run bots.
+func (b *Bot) WithHandover(h Handover) *Bot {
+	if b.handover != nil {
+		return b
+	}
+	with := *b
+	with.faults = slices.Clip(b.faults)
+	return with.Handover(h)
+}
+
+// handsOver is what the bot's author, or who runs it, says of hand-overs.
+func (b *Bot) handsOver() Handover {
+	if b.handover == nil {
+		return Handover{}
+	}
+	return *b.handover
 }
 
 // arrive decides whether the flow that waits goes on in this process, before its record
@@ -94,7 +114,7 @@ func (t *turn) lost() (handled bool, err error) {
 		return false, nil
 	}
 	t.chat.Position = nil
-	h, f, result := t.bot.handover, t.bot.flows[p.Flow], botmesh.HandoverDropped
+	h, f, result := t.bot.handsOver(), t.bot.flows[p.Flow], botmesh.HandoverDropped
 	switch {
 	case h.Decide != nil:
 		result = botmesh.HandoverCustom
@@ -127,7 +147,7 @@ func (t *turn) brief(before *flow.Position) {
 		return
 	}
 	if f := t.bot.flows[p.Flow]; f != nil {
-		h := t.bot.handover
+		h := t.bot.handsOver()
 		p.Brief = f.Brief(*p, t.Now(), h.Forward, h.TTL)
 	}
 }

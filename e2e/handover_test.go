@@ -141,6 +141,43 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
+// What becomes of a flow that is not kept the settings say, where the bot's code does not.
+//
+// SPEC: H6 H7
+func TestTheSettingsDecideOfFlowsThatAreNotKept(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		env  map[string]string
+		next string
+	}{
+		"not set":   {nil, "what is Ana?"},
+		"forwarded": {map[string]string{"BOTMESH_HANDOVER_FLOWS": "forward"}, "Age?"},
+		"told":      {map[string]string{"BOTMESH_HANDOVER_FALLBACK": "notify"}, "we were interrupted, please begin again"},
+		"too late":  {map[string]string{"BOTMESH_HANDOVER_FLOWS": "forward", "BOTMESH_HANDOVER_TTL": "1s"}, "what is Ana?"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := talking(t, c.env)
+			chats := []handed{{first: []said{{"/game", "Name?"}}, next: []said{{"Ana", c.next}}}}
+			s.each(chats, func(h handed) []said { return h.first })
+			asked := time.Now()
+			if err := s.Workers[1].Start(s.within(20 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			s.Kill(t.Context(), s.Workers[0])
+			s.eventually(10*time.Second, "the second after the question is over", func(context.Context) error {
+				if since := time.Since(asked); since < 1200*time.Millisecond {
+					return fmt.Errorf("%v have passed", since)
+				}
+				return nil
+			})
+			s.each(chats, func(h handed) []said { return h.next })
+			s.Workers = s.Workers[1:]
+			s.verify(told(chats))
+		})
+	}
+}
+
 // oneMessage looks at the chat of the message that grew: it is one, changed and not
 // followed by another.
 func (s *scene) oneMessage(chats []handed) {

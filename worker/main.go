@@ -58,7 +58,7 @@ func Main(b *bot.Bot, own ...provider.Sender) {
 		}
 	}
 	p.Run = func(ctx context.Context, p program.Process) error {
-		runner, err := New(Config{Bot: b, Logger: p.Log})
+		runner, err := New(Config{Bot: b, Handover: handover(p.Settings.Handover), Logger: p.Log})
 		if err != nil {
 			return config.Wrong(err)
 		}
@@ -71,4 +71,12 @@ func Main(b *bot.Bot, own ...provider.Sender) {
 		return w.Run(ctx)
 	}
 	program.Main(p)
+}
+
+// handover is what a deployment says of flows that are not kept.
+func handover(s config.Handover) bot.Handover {
+	return bot.Handover{
+		Forward: s.Flows == "forward", TTL: s.TTL,
+		Lost: map[string]bot.LostPolicy{"notify": bot.Notify, "restart": bot.Restart}[s.Fallback],
+	}
 }

@@ -14,6 +14,9 @@ import (
 type Config struct {
 	// Bot is what is run. Required, and valid; nothing is registered with it any more.
 	Bot *bot.Bot
+	// Handover is for a bot that does not call [bot.Bot.Handover]. Defaults to that of a bot
+	// which says nothing.
+	Handover bot.Handover
 	// Logger gets the stacks of panics. Defaults to none.
 	Logger *slog.Logger
 }
@@ -29,6 +32,7 @@ func New(cfg Config) (*Worker, error) {
 	if cfg.Bot == nil {
 		return nil, errors.New("worker: Config.Bot is missing")
 	}
+	cfg.Bot = cfg.Bot.WithHandover(cfg.Handover)
 	if err := cfg.Bot.Validate(); err != nil {
 		return nil, fmt.Errorf("worker: the bot is not valid:\n%w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/flow"
+	"github.com/botmesh-go/botmesh/flow/ask"
 	"github.com/botmesh-go/botmesh/worker"
 )
 
@@ -170,6 +171,49 @@ func TestNewRefusesABotThatIsNotValid(t *testing.T) {
 	for _, want := range []string{`command "hi" has no handler`, "flow empty: has no steps"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want %q in it", err, want)
+		}
+	}
+}
+
+// What a deployment says of flows that are not kept holds for a bot that says nothing of
+// them, and the bot itself stays as it is.
+//
+// SPEC: H6 H7
+func TestTheDeploymentDecidesOfHandoversWhereTheBotDoesNot(t *testing.T) {
+	t.Parallel()
+	game := func() *bot.Bot {
+		f := flow.New[struct{}]("game", flow.Trigger("/game"), flow.Ephemeral(0))
+		flow.Ask(f, "guess", ask.Text(), "Guess?", func(c *flow.C[struct{}], s string) flow.Next { c.Say("no " + s); return c.End() })
+		return bot.New().Flow(f).Fallback(func(c *bot.Context) error { c.Say("what is " + c.Text()); return nil })
+	}
+	for name, c := range map[string]struct {
+		b    *bot.Bot
+		set  bot.Handover
+		want string
+	}{
+		"nobody":         {game(), bot.Handover{}, "what is 7"},
+		"the deployment": {game(), bot.Handover{Forward: true}, "no 7"},
+		"its fallback":   {game(), bot.Handover{Lost: bot.Restart}, "Guess?"},
+		"the bot":        {game().Handover(bot.Handover{}), bot.Handover{Forward: true, Lost: bot.Notify}, "what is 7"},
+	} {
+		w, err := worker.New(worker.Config{Bot: c.b, Handover: c.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := w.Run(t.Context(), message("/game"), &sent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := message("7")
+		next.State, next.From = out.State, "another"
+		if out, err = w.Run(t.Context(), next, &sent{}); err != nil || len(out.Sends) != 1 || out.Sends[0].Text != c.want {
+			t.Errorf("%s: got %+v and error %v, want %q", name, out.Sends, err, c.want)
+		}
+		if _, err := worker.New(worker.Config{Bot: c.b, Handover: bot.Handover{TTL: -1}}); (err != nil) != (name != "the bot") {
+			t.Errorf("%s: a wrong TTL: got error %v", name, err)
+		}
+		if err := c.b.Validate(); err != nil {
+			t.Errorf("%s: the bot has changed: %v", name, err)
 		}
 	}
 }

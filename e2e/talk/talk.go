@@ -41,6 +41,7 @@ func Bot(replica string) *bot.Bot {
 	})
 	b := bot.New()
 	b.Flow(form("form", flow.Trigger("/form"))).Flow(visit)
+	b.Flow(form("game", flow.Trigger("/game"), flow.Ephemeral(0)))
 	b.Flow(tripFlow(replica)).Flow(stepFlow(replica))
 	b.Command("/work <where to stand still>", func(c *bot.Context) error {
 		by, err := work(c.Turn, replica, c.Args())
@@ -59,6 +60,7 @@ func Bot(replica string) *bot.Bot {
 		}
 		return nil
 	})
+	b.Fallback(func(c *bot.Context) error { c.Say("what is " + c.Text() + "?"); return nil })
 	b.Command("/hello", func(c *bot.Context) error { c.Say("hello"); return nil })
 	b.Command("/think <number>", think)
 	b.Command("/gather", gather)

@@ -26,6 +26,8 @@ type Config struct {
 	MaxFileBytes    int           `key:"max_file_bytes" default:"20971520" help:"largest file of a user that a bot may read, in bytes"`
 	Drain           time.Duration `key:"drain" default:"15s" help:"how long a stopping program may finish what it began"`
 
+	Handover Handover `key:"handover"`
+
 	ProviderSession string        `key:"provider_session" default:"auto" oneof:"auto leader shared" help:"who runs what fetches messages: auto, the elected leader if only one may; leader, always the leader; shared, every ingress"`
 	ProviderDown    time.Duration `key:"provider_down" default:"1m" help:"how long that may stay closed before its leader steps down for another ingress"`
 
@@ -47,6 +49,14 @@ type Config struct {
 	StandardWebhooks StandardWebhooks `key:"standardwebhooks"`
 	Webchat          Webchat          `key:"webchat"`
 	Log              Log              `key:"log"`
+}
+
+// Handover is what becomes of flows that are not kept (flow.Ephemeral) when another
+// worker gets their chat, where the bot's code says nothing of it. A setting of workers.
+type Handover struct {
+	Flows    string        `key:"flows" default:"off" oneof:"off forward" help:"whether flows that are not kept go on at another worker: off, they are lost; forward, they go on for a while; for bots whose code does not call Handover"`
+	Fallback string        `key:"fallback" default:"drop" oneof:"drop notify restart" help:"what is done for a flow that is lost, when the user says something: drop, the message is handled like any other; notify, the user is told; restart, the flow begins anew"`
+	TTL      time.Duration `key:"ttl" default:"5m" help:"how long after its last question a flow is forwarded that says nothing of it"`
 }
 
 // Spool is what an ingress keeps on its disk while NATS does not take it. It is on where
@@ -138,15 +148,6 @@ type Webchat struct {
 type Log struct {
 	Level  string `key:"level" default:"info" oneof:"debug info warn error" help:"what is logged: debug, info, warn or error"`
 	Format string `key:"format" default:"auto" oneof:"auto json text" help:"json, text, or auto: text on a terminal and JSON elsewhere"`
-}
-
-// reserved are the keys that are decided but have no effect in this build. Only
-// the default may be given, so that nobody relies on what is not there.
-var reserved = map[string]string{
-	"handover_flows":    "off",
-	"handover_fallback": "drop",
-	"handover_ttl":      "",
-	"max_answer_bytes":  "16KiB",
 }
 
 // foreign begins the environment variables that the demo bot reads itself.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -90,8 +89,8 @@ func (f field) set(text string) error {
 // show writes the field for people, secrets masked.
 func (f field) show() string { return fmt.Sprint(f.value.Interface()) }
 
-// keys are all names that a source may set: the keys, those of secrets with
-// _file at the end, and the reserved ones.
+// keys are all names that a source may set: the keys, and those of secrets with
+// _file at the end.
 func keys() []string {
 	var all []string
 	for _, f := range fields(&Config{}) {
@@ -100,7 +99,7 @@ func keys() []string {
 			all = append(all, f.key+fileSuffix)
 		}
 	}
-	return append(all, slices.Sorted(maps.Keys(reserved))...)
+	return all
 }
 
 // EnvName is the environment variable of a key: EnvName("nats_url") is

@@ -117,12 +117,6 @@ func merge(winners map[string]setting, layer []setting) error {
 			problems = append(problems, unknownKey(s, known))
 			continue
 		}
-		if only, ok := reserved[s.key]; ok {
-			if s.text != only {
-				problems = append(problems, fmt.Errorf("%s: %s is not built in yet: %s", s.where, s.key, leave(only)))
-			}
-			continue
-		}
 		s, err := resolve(s)
 		if err != nil {
 			problems = append(problems, err)
@@ -157,11 +151,4 @@ func resolve(s setting) (setting, error) {
 		return setting{}, fmt.Errorf("%s: the file %s is empty", s.where, s.text)
 	}
 	return setting{key: key, text: text, where: s.where}, nil
-}
-
-func leave(only string) string {
-	if only == "" {
-		return "leave it out"
-	}
-	return "leave it at " + only
 }

@@ -114,16 +114,20 @@ func TestLoadProblems(t *testing.T) {
 			"BOTMESH_BOT must match", "BOTMESH_LEASE must be at least 500ms", "BOTMESH_LISTEN must be host:port",
 			"BOTMESH_NATS_URL must begin with nats://", "BOTMESH_REDIS_URL is not an address", "BOTMESH_WEBCHAT_SECRET must have at least 16",
 		}},
-		"not yet":       {env: []string{"BOTMESH_HANDOVER_FLOWS=forward", "BOTMESH_HANDOVER_TTL=1m"}, want: []string{"handover_flows is not built in yet: leave it at off", "handover_ttl is not built in yet: leave it out"}},
-		"store not yet": {env: []string{"BOTMESH_STORE=postgres://u:pw@h/db"}, want: []string{"BOTMESH_STORE is postgres, which is not built in yet"}},
-		"store unknown": {env: []string{"BOTMESH_STORE=floppy"}, want: []string{"BOTMESH_STORE must be nats"}},
-		"empty file":    {env: []string{"BOTMESH_TELEGRAM_TOKEN=x", "BOTMESH_TELEGRAM_TOKEN_FILE=" + os.DevNull}, want: []string{"the file /dev/null is empty"}},
-		"twice":         {args: []string{"--bot=a", "--bot", "b"}, want: []string{"--bot: bot is also set by --bot: leave one out"}},
-		"no value":      {args: []string{"--bot"}, want: []string{"--bot: needs a value"}},
-		"not YAML":      {file: "bot: [", want: []string{"not YAML"}},
-		"a list":        {file: "bot: [a]", want: []string{":1: bot: want one value"}},
-		"no mapping":    {file: "demo", want: []string{":1: want keys with values"}},
-		"no file":       {args: []string{"--config=/no/such"}, want: []string{"--config: can not read the file of settings"}},
+		"handover": {env: []string{"BOTMESH_HANDOVER_FLOWS=on", "BOTMESH_HANDOVER_FALLBACK=ask", "BOTMESH_HANDOVER_TTL=soon"}, want: []string{
+			"BOTMESH_HANDOVER_FLOWS must be one of: off, forward", "BOTMESH_HANDOVER_FALLBACK must be one of: drop, notify, restart",
+			"BOTMESH_HANDOVER_TTL must be a number with a unit, such as 5m",
+		}},
+		"no time for a handover": {env: []string{"BOTMESH_HANDOVER_TTL=0s"}, want: []string{"BOTMESH_HANDOVER_TTL must be at least 1s"}},
+		"store not yet":          {env: []string{"BOTMESH_STORE=postgres://u:pw@h/db"}, want: []string{"BOTMESH_STORE is postgres, which is not built in yet"}},
+		"store unknown":          {env: []string{"BOTMESH_STORE=floppy"}, want: []string{"BOTMESH_STORE must be nats"}},
+		"empty file":             {env: []string{"BOTMESH_TELEGRAM_TOKEN=x", "BOTMESH_TELEGRAM_TOKEN_FILE=" + os.DevNull}, want: []string{"the file /dev/null is empty"}},
+		"twice":                  {args: []string{"--bot=a", "--bot", "b"}, want: []string{"--bot: bot is also set by --bot: leave one out"}},
+		"no value":               {args: []string{"--bot"}, want: []string{"--bot: needs a value"}},
+		"not YAML":               {file: "bot: [", want: []string{"not YAML"}},
+		"a list":                 {file: "bot: [a]", want: []string{":1: bot: want one value"}},
+		"no mapping":             {file: "demo", want: []string{":1: want keys with values"}},
+		"no file":                {args: []string{"--config=/no/such"}, want: []string{"--config: can not read the file of settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -152,13 +156,6 @@ func TestLoadValueBesideItsFile(t *testing.T) {
 	const want = "BOTMESH_TELEGRAM_TOKEN_FILE: telegram_token is also set by BOTMESH_TELEGRAM_TOKEN: leave one out"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
-	}
-}
-
-func TestLoadReservedDefaultIsAccepted(t *testing.T) {
-	t.Parallel()
-	if _, err := Load(Input{Environ: []string{"BOTMESH_HANDOVER_FLOWS=off", "BOTMESH_TELEGRAM_MODE=webhook"}}); err != nil {
-		t.Errorf("got %v, want no error", err)
 	}
 }
 
