@@ -73,6 +73,8 @@ var house = map[string][]string{
 	"worker": {"bot", "checkpoint/natsstore", "coord", "dispatcher", "flow", "ingress", "internal/config", "internal/engine", "internal/jet", "internal/program",
 		"internal/replay", "internal/workerd", "journal", "outbox/...", "outbox", "provider"},
 
+	"dev": {"bot", "ingress", "internal/devd", "internal/program", "provider"},
+
 	// What operators look at, and do.
 	"acts":  {"internal/jet"},
 	"admin": {"acts", "checkpoint", "coord", "internal/jet", "journal", "outbox"},
@@ -87,6 +89,8 @@ var house = map[string][]string{
 	"internal/ingressd": {"coord", "ingress", "ingress/spool", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "internal/tlsfiles", "journal", "outbox", "provider/..."},
 	"internal/workerd": {"acts", "admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
 		"internal/program", "internal/replay", "journal", "outbox/...", "provider/..."},
+	"internal/devd": {"bot", "coord", "ingress", "internal/config", "internal/ingressd", "internal/natsd", "internal/private", "internal/program", "internal/workerd",
+		"outbox/ratelimit", "provider", "worker"},
 	"internal/replay":  {"checkpoint", "coord", "internal/jet", "journal", "outbox"},
 	"internal/sim/...": {"..."},
 	"cmd/...":          {"..."},

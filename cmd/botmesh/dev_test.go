@@ -122,7 +122,7 @@ func TestDev(t *testing.T) {
 	}
 
 	// One folder is one server's.
-	if code, _, stderr := finished(t, env, "dev", "--dir", dir, "--admin-listen=127.0.0.1:0"); code == 0 || !strings.Contains(stderr, "used by another botmesh dev") {
+	if code, _, stderr := finished(t, env, "dev", "--dir", dir, "--admin-listen=127.0.0.1:0"); code == 0 || !strings.Contains(stderr, "used by another process") {
 		t.Errorf("a second dev: got code %d and %q, want it refused", code, stderr)
 	}
 	dev.stop(t)

@@ -21,7 +21,11 @@ import (
 const role = "CLI_TEST"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(role) != "" {
+	switch os.Getenv(role) {
+	case "":
+	case "own":
+		ownMain()
+	default:
 		main()
 	}
 	goleak.VerifyTestMain(m)
@@ -63,9 +67,14 @@ type devProcess struct {
 
 func startDev(t *testing.T, dir, nats string, more ...string) *devProcess {
 	t.Helper()
-	d := &devProcess{errs: &bytes.Buffer{}}
 	env := []string{"BOTMESH_LISTEN=127.0.0.1:0", "BOTMESH_ADMIN_LISTEN=127.0.0.1:0", "BOTMESH_NATS_URL=" + nats, "BOTMESH_TELEGRAM_TOKEN=12:x"}
-	d.cmd = command(t, append(env, more...), "dev", "--dir", dir)
+	return startProcess(t, command(t, append(env, more...), "dev", "--dir", dir))
+}
+
+// startProcess runs cmd until it says where its chat is.
+func startProcess(t *testing.T, cmd *exec.Cmd) *devProcess {
+	t.Helper()
+	d := &devProcess{cmd: cmd, errs: &bytes.Buffer{}}
 	d.cmd.Stderr = d.errs
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {

@@ -53,6 +53,8 @@ type Program struct {
 	Name string
 	// Defaults are the program's own defaults of settings, by key.
 	Defaults map[string]string
+	// Log is where log lines go. Defaults to standard output.
+	Log *os.File
 	// Check says what the settings lack for this program; nil asks for nothing.
 	Check func(config.Config) error
 	// Run works until ctx ends, then drains within Settings.Drain and returns nil.
@@ -107,7 +109,7 @@ func (p Program) run(args, environ []string, stdout, stderr *os.File) int {
 	if loaded.ReplicaID == "" {
 		loaded.ReplicaID = uuid.NewString()
 	}
-	log := Logger(stdout, loaded.Log).With("service", p.Name, "replica", loaded.ReplicaID)
+	log := Logger(cmp.Or(p.Log, stdout), loaded.Log).With("service", p.Name, "replica", loaded.ReplicaID)
 	return Report(stderr, p.Name, p.Serve(loaded.Config, environ, log))
 }
 

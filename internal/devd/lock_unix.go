@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package devd
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func lock(dir string) (unlock func(), err error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s is used by another botmesh dev: stop it, or give this one a --dir of its own", dir)
+		return nil, fmt.Errorf("%s is used by another process: stop it, or give this one a folder of its own", dir)
 	}
 	return func() { f.Close() }, nil
 }
