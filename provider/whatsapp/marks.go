@@ -120,12 +120,16 @@ func stretches(runs []provider.Run, shows func(provider.Run) bool) (all []mark) 
 	return all
 }
 
-// lines is m in each line that it is in, without white space at the ends.
+// lines is m in each line that it is in, without white space at the ends. The sign of a quote
+// is one only where a line begins with it, so it stays before the mark.
 func (m mark) lines(text string) (all []mark) {
 	for from := m.from; from < m.to; {
 		line := mark{from, m.to, m.sign}
 		if n := strings.IndexByte(text[from:m.to], '\n'); n >= 0 && m.sign != fence {
 			line.to = from + n + 1
+		}
+		if strings.Contains("*_~", m.sign) && (from == 0 || text[from-1] == '\n') {
+			line.from += len(text[from:line.to]) - len(strings.TrimLeft(text[from:line.to], "> "))
 		}
 		from = line.to
 		if line = line.trim(text); line.from < line.to {

@@ -39,6 +39,8 @@ func TestMarked(t *testing.T) {
 		"across two":         {styled("a b c d e", "a b c", "bold", "b c d", "italic", "c d e", "strike"), "*a _b ~c~_* ~_d_ e~"},
 		"space outside":      {styled("a  b  c", "  b  ", "bold"), "a  *b*  c"},
 		"lines":              {styled("a\n\n b \nc", "a\n\n b \nc", "bold"), "*a*\n\n *b* \n*c*"},
+		"quote":              {styled("> a\n> b > c\n>", "> a\n> b > c\n>", "bold"), "> *a*\n> *b > c*\n>"},
+		"quote as code":      {styled("> a", "> a", "code"), "`> a`"},
 		"line ends":          {styled("a\r\nb", "a\r\nb", "bold"), "*a*\r\n*b*"},
 		"punctuation":        {styled("(a), b!", "a", "bold", "b!", "italic"), "(*a*), _b!_"},
 		"emoji":              {styled("☀️a☀️ b", "a", "bold"), "☀️*a*☀️ b"},
