@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/botmesh-go/botmesh/admin"
+	"github.com/botmesh-go/botmesh/internal/replay"
 )
 
 type chatsCommand struct {
@@ -119,7 +120,7 @@ func orNobody(s string) string {
 type chatsTimeline struct {
 	output
 	Chat  string        `arg:"" help:"The chat, as provider/chat or provider/chat/participant."`
-	Since time.Duration `help:"Only what happened in this last time, such as 1h."`
+	Since replay.Moment `help:"Only what happened since this time, such as 2030-01-02T15:04:05Z, or in this last time, such as 1h."`
 	Limit int           `default:"100" help:"The newest so many."`
 	Text  bool          `help:"With what was written."`
 }
@@ -131,8 +132,8 @@ func (c chatsTimeline) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	query := url.Values{"limit": {strconv.Itoa(c.Limit)}}
-	if c.Since > 0 {
-		query.Set("since", time.Now().Add(-c.Since).UTC().Format(time.RFC3339))
+	if !c.Since.IsZero() {
+		query.Set("since", c.Since.UTC().Format(time.RFC3339Nano))
 	}
 	if c.Text {
 		query.Set("text", "1")

@@ -53,21 +53,23 @@ func TestDev(t *testing.T) {
 		want []string
 		code int
 	}{
-		"ls":            {[]string{"journal", "ls", "--chat", key}, []string{"SEQ", key, "message", "4"}, 0},
-		"show":          {[]string{"journal", "show", key}, []string{"#1 ", "    /order\n", "    pizza\n", "    yes\n"}, 0},
-		"replay":        {[]string{"journal", "replay", key}, []string{"user: /order", "bot:  " + first, "bot:  ordered: 2 x pizza", "replayed 4 records with the demo bot; nothing was sent or written"}, 0},
-		"replay json":   {[]string{"journal", "replay", key, "-o", "json"}, []string{`"result": "applied"`, `"text": "ordered: 2 x pizza"`}, 0},
-		"replay range":  {[]string{"journal", "replay", key, "--from=2", "--to=3", "--since=1h"}, []string{"#2 ", "#3 ", "replayed 3 records, of which 2 are shown"}, 0},
-		"ls until":      {[]string{"journal", "ls", "--until=1h"}, []string{"SEQ"}, 0},
-		"ls last":       {[]string{"journal", "ls", "--last=1"}, []string{"SEQ", "\n4 "}, 0},
-		"chats ls":      {[]string{"chats", "ls", "--all"}, []string{"CHAT", key + "  idle   0  "}, 0},
-		"chats show":    {[]string{"chats", "show", key}, []string{key + "  idle\n", "\ncheckpoint  revision ", "cursor 4"}, 0},
-		"timeline":      {[]string{"chats", "timeline", key}, []string{"  record   #1  message", "  letter   #", "  receipt  #", "  commit   #"}, 0},
-		"timeline text": {[]string{"chats", "timeline", key, "--text", "--limit=4", "-o", "json"}, []string{`"text": "ordered: 2 x pizza"`}, 0},
-		"plan json":     {[]string{"streams", "plan", "-o", "json"}, []string{"[]\n"}, 0},
-		"plan":          {[]string{"streams", "plan"}, []string{"all streams are as wanted\n"}, 0},
-		"plan of other": {[]string{"streams", "plan", "--retention=200h"}, []string{"BOT_demo_INBOX differs", "max_age"}, 3},
-		"plan of none":  {[]string{"streams", "plan", "--bot=other", "-o", "json"}, []string{`"stream": "BOT_other_INBOX"`, `"absent": true`}, 3},
+		"ls":             {[]string{"journal", "ls", "--chat", key}, []string{"SEQ", key, "message", "4"}, 0},
+		"show":           {[]string{"journal", "show", key}, []string{"#1 ", "    /order\n", "    pizza\n", "    yes\n"}, 0},
+		"replay":         {[]string{"journal", "replay", key}, []string{"user: /order", "bot:  " + first, "bot:  ordered: 2 x pizza", "replayed 4 records with the demo bot; nothing was sent or written"}, 0},
+		"replay json":    {[]string{"journal", "replay", key, "-o", "json"}, []string{`"result": "applied"`, `"text": "ordered: 2 x pizza"`}, 0},
+		"replay range":   {[]string{"journal", "replay", key, "--from=2", "--to=3", "--since=1h"}, []string{"#2 ", "#3 ", "replayed 3 records, of which 2 are shown"}, 0},
+		"ls until":       {[]string{"journal", "ls", "--until=1h"}, []string{"SEQ"}, 0},
+		"ls last":        {[]string{"journal", "ls", "--last=1"}, []string{"SEQ", "\n4 "}, 0},
+		"chats ls":       {[]string{"chats", "ls", "--all"}, []string{"CHAT", key + "  idle   0  "}, 0},
+		"chats show":     {[]string{"chats", "show", key}, []string{key + "  idle\n", "\ncheckpoint  revision ", "cursor 4"}, 0},
+		"timeline":       {[]string{"chats", "timeline", key}, []string{"  record   #1  message", "  letter   #", "  receipt  #", "  commit   #"}, 0},
+		"timeline since": {[]string{"chats", "timeline", key, "--since=2000-01-02T15:04:05Z"}, []string{"  record   #1  message"}, 0},
+		"timeline later": {[]string{"chats", "timeline", key, "--since=2100-01-02T15:04:05Z", "-o", "json"}, []string{"[]\n"}, 0},
+		"timeline text":  {[]string{"chats", "timeline", key, "--text", "--limit=4", "-o", "json"}, []string{`"text": "ordered: 2 x pizza"`}, 0},
+		"plan json":      {[]string{"streams", "plan", "-o", "json"}, []string{"[]\n"}, 0},
+		"plan":           {[]string{"streams", "plan"}, []string{"all streams are as wanted\n"}, 0},
+		"plan of other":  {[]string{"streams", "plan", "--retention=200h"}, []string{"BOT_demo_INBOX differs", "max_age"}, 3},
+		"plan of none":   {[]string{"streams", "plan", "--bot=other", "-o", "json"}, []string{`"stream": "BOT_other_INBOX"`, `"absent": true`}, 3},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: the server stops after them
 			code, stdout, stderr := finished(t, env, tt.args...)
