@@ -7,6 +7,7 @@ package talk
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
@@ -42,6 +43,7 @@ func Bot(replica string) *bot.Bot {
 	b := bot.New()
 	b.Flow(form("form", flow.Trigger("/form"))).Flow(visit)
 	b.Flow(form("game", flow.Trigger("/game"), flow.Ephemeral(0)))
+	b.Flow(listFlow())
 	b.Flow(tripFlow(replica)).Flow(stepFlow(replica))
 	b.Command("/work <where to stand still>", func(c *bot.Context) error {
 		by, err := work(c.Turn, replica, c.Args())
@@ -77,6 +79,16 @@ func form(id string, opts ...flow.Option) *flow.Flow[person] {
 	flow.Ask(f, age, ask.Int(), "Age?", func(c *flow.C[person], n int) flow.Next {
 		c.State.Age = n
 		c.Sayf("%s is %d", c.State.Name, n)
+		return c.End()
+	})
+	return f
+}
+
+// listFlow takes all that is said in quick succession for one answer.
+func listFlow() *flow.Flow[person] {
+	f := flow.New[person]("list", flow.Trigger("/list"), flow.Burst(4*time.Second))
+	flow.Ask(f, name, ask.Text(), "What?", func(c *flow.C[person], all string) flow.Next {
+		c.Say("noted " + strings.ReplaceAll(all, "\n", ", "))
 		return c.End()
 	})
 	return f
