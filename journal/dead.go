@@ -34,6 +34,7 @@ const (
 	headerDeadPart  = "Bot-Dead-Part"
 	headerDeadTries = "Bot-Dead-Tries"
 	headerDeadError = "Bot-Dead-Error"
+	headerDeadBy    = "Bot-Dead-By"
 )
 
 // maxDeadError bounds the error that a dead letter keeps, in bytes.
@@ -60,6 +61,9 @@ type DeadPart struct {
 	Error string
 	// Trace is the letter's trace context.
 	Trace map[string]string
+	// By is the place of the record for which it is set aside, if there is one, as
+	// epoch.sequence.
+	By string
 }
 
 // SetAside stores a record as a dead letter, with its headers, body and trace as
@@ -82,25 +86,30 @@ func (j *Journal) SetAside(ctx context.Context, d Dead) error {
 	m.Subject = deadSubject(j.bot, d.Chat, recordPlace(d.Epoch, d.Seq))
 	m.Header.Set(headerDeadEpoch, d.Epoch)
 	m.Header.Set(headerDeadSeq, strconv.FormatUint(d.Seq, 10))
-	return j.bury(ctx, DeadRecord, d.Chat, m, d.Tries, d.Error)
+	_, err = j.bury(ctx, DeadRecord, d.Chat, m, d.Tries, d.Error)
+	return err
 }
 
 // SetAsidePart stores a part of a letter as a dead letter. It may be repeated:
-// the same part is set aside once. Errors are as of [Journal.SetAside].
-func (j *Journal) SetAsidePart(ctx context.Context, d DeadPart) error {
+// the same part is set aside once. It returns the By of whoever was first, for as long as
+// dead letters are kept, also where they were forgotten. Errors are as of [Journal.SetAside].
+func (j *Journal) SetAsidePart(ctx context.Context, d DeadPart) (by string, err error) {
 	what, ok := partPlace(d.Chat, d.Part)
 	odd := func(r rune) bool {
 		return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
 	}
 	if err := d.Chat.Validate(); err != nil || !ok || what == "" || strings.ContainsFunc(what, odd) {
-		return fmt.Errorf("journal: set aside: %q is not a part of chat %s", d.Part, d.Chat.Key())
+		return "", fmt.Errorf("journal: set aside: %q is not a part of chat %s", d.Part, d.Chat.Key())
 	}
 	data, err := json.Marshal(d.Send)
 	if err != nil {
-		return fmt.Errorf("journal: set aside %s: %w", d.Part, err)
+		return "", fmt.Errorf("journal: set aside %s: %w", d.Part, err)
 	}
 	m := jet.Msg{Subject: deadSubject(j.bot, d.Chat, what), Header: nats.Header{}, Data: data}
 	m.Header.Set(headerDeadPart, d.Part)
+	if d.By != "" {
+		m.Header.Set(headerDeadBy, d.By)
+	}
 	setTrace(m.Header, d.Trace)
 	return j.bury(ctx, DeadSend, d.Chat, m, d.Tries, d.Error)
 }
@@ -144,19 +153,21 @@ func (j *Journal) original(ctx context.Context, d Dead) (jet.Msg, error) {
 }
 
 // bury publishes a dead letter as the first and only message of its subject. A
-// conflict is settled by looking: there is one, or the answer was a mistake.
-func (j *Journal) bury(ctx context.Context, kind DeadKind, chat botmesh.ChatKey, m jet.Msg, tries int, why string) error {
+// conflict is settled by looking: there is one, whose By is returned, or the answer was a
+// mistake.
+func (j *Journal) bury(ctx context.Context, kind DeadKind, chat botmesh.ChatKey, m jet.Msg, tries int, why string) (by string, err error) {
 	m.Header.Set(headerDeadKind, string(kind))
 	m.Header.Set(headerDeadTries, strconv.Itoa(max(tries, 0)))
 	m.Header.Set(headerDeadError, escapeHeader(strings.ToValidUTF8(why[:min(len(why), maxDeadError)], "")))
 	setChat(m.Header, chat)
+	var there jet.Stored
 	first, repeated := uint64(0), false
-	err := jet.Settle(ctx, func(ctx context.Context) error {
+	err = jet.Settle(ctx, func(ctx context.Context) error {
 		_, err := j.dead.Publish(ctx, jet.Publish{Msg: m, Expect: &first})
 		if !errors.Is(err, botmesh.ErrConflict) {
 			return err
 		}
-		switch _, err = j.dead.Last(ctx, m.Subject); {
+		switch there, err = j.dead.Last(ctx, m.Subject); {
 		case err == nil:
 			repeated = true
 			return nil
@@ -166,12 +177,13 @@ func (j *Journal) bury(ctx context.Context, kind DeadKind, chat botmesh.ChatKey,
 		return fmt.Errorf("%w: a conflict, and no look at it: %v", botmesh.ErrUnknown, err)
 	})
 	if err != nil {
-		return fmt.Errorf("journal: set aside %s: %w", m.Subject, err)
+		return "", fmt.Errorf("journal: set aside %s: %w", m.Subject, err)
 	}
 	if !repeated {
 		telemetry.DeadLetters.Add(ctx, 1, metric.WithAttributes(telemetry.KeyKind.String(string(kind))))
+		return m.Header.Get(headerDeadBy), nil
 	}
-	return nil
+	return there.Header.Get(headerDeadBy), nil
 }
 
 // DeadLetter is what was set aside, and why.
@@ -188,6 +200,8 @@ type DeadLetter struct {
 	// Part and Send are the part of the letter, for the kind send.
 	Part string
 	Send botmesh.Send
+	// By is that of the [DeadPart].
+	By string
 	// Trace is the trace context of the record, or of the letter.
 	Trace map[string]string
 }
@@ -225,6 +239,7 @@ func (j *Journal) exhume(m jet.Stored) DeadLetter {
 		Tries: f.number(headerDeadTries),
 		Error: f.text(headerDeadError),
 		Part:  m.Header.Get(headerDeadPart),
+		By:    m.Header.Get(headerDeadBy),
 		Trace: f.trace(),
 	}
 	if provider, token, _, err := parseSubject(familyDead, j.bot, m.Subject); err == nil {

@@ -119,7 +119,7 @@ func TestAPartIsSetAsideOnce(t *testing.T) { // SPEC: O5
 	eager := d
 	eager.Part = botmesh.EagerLetterID(d.Chat, "e1", 7, 0) + ".1"
 	for _, part := range []DeadPart{d, d, eager} {
-		if err := j.SetAsidePart(t.Context(), part); err != nil {
+		if _, err := j.SetAsidePart(t.Context(), part); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestAPartIsSetAsideOnce(t *testing.T) { // SPEC: O5
 	}
 	for _, part := range []string{"", "telegram.2/e1.7/0.1", d.Chat.Key() + "/", d.Chat.Key() + "/e1.7/*"} {
 		d.Part = part
-		if err := j.SetAsidePart(t.Context(), d); err == nil {
+		if _, err := j.SetAsidePart(t.Context(), d); err == nil {
 			t.Errorf("part %q: got no error", part)
 		}
 	}
@@ -224,6 +224,30 @@ func TestAForgottenDeadLetterStaysAway(t *testing.T) {
 	}
 }
 
+// Who set a part aside first is known however often that is repeated, and after the dead
+// letter was forgotten.
+//
+// SPEC: O5
+func TestWhoSetAPartAsideFirstIsKnown(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	part := DeadPart{Chat: chat("1"), Part: botmesh.LetterID(chat("1"), "e1", 1) + "/0.0"}
+	for _, by := range []string{"e1.2", "e1.5", "", "e1.7"} {
+		part.By = by
+		if first, err := j.SetAsidePart(t.Context(), part); err != nil || first != "e1.2" {
+			t.Errorf("by %q: got %q and error %v, want e1.2", by, first, err)
+		}
+		for _, l := range deadOf(t, j, Filter{}) {
+			if by != "" {
+				continue // once only, in between
+			}
+			if err := j.Forget(t.Context(), l); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // However many dead letters were handled, or are of another kind: those that are left
 // are found, up to the limit, the oldest or the newest.
 func TestTheLimitCountsOnlyDeadLettersThatAreListed(t *testing.T) {
@@ -236,7 +260,7 @@ func TestTheLimitCountsOnlyDeadLettersThatAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		part := DeadPart{Chat: d.Chat, Part: botmesh.LetterID(d.Chat, "e0", seq+1) + "/0.0"}
-		if err := j.SetAsidePart(t.Context(), part); err != nil {
+		if _, err := j.SetAsidePart(t.Context(), part); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,6 +30,9 @@ func (j *Journal) Forget(ctx context.Context, l DeadLetter) error {
 	}
 	subject, first, h := deadSubject(j.bot, l.Chat, what), uint64(0), nats.Header{}
 	h.Set(headerDeadKind, string(deadForgotten))
+	if l.By != "" {
+		h.Set(headerDeadBy, l.By)
+	}
 	setChat(h, l.Chat)
 	err := jet.Settle(ctx, func(ctx context.Context) error {
 		if err := j.dead.Purge(ctx, subject); err != nil {

@@ -17,7 +17,7 @@ import (
 // dead letter is one by its subject, the record by its id.
 func SetAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
 	return func(ctx context.Context, d outbox.DeadSend) error {
-		err := j.SetAsidePart(ctx, journal.DeadPart{
+		_, err := j.SetAsidePart(ctx, journal.DeadPart{
 			Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error, Trace: d.Trace,
 		})
 		if err != nil {

@@ -3,6 +3,7 @@ package workerd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -21,7 +22,8 @@ const blockTime = time.Second
 // platform took and could not deliver, what that was.
 //
 // All it does may be done again, by a run after a crash: the dead letter is one by its
-// subject, the block is the same, and the bot is told by the commit of the run.
+// subject, the block is the same, and the bot is told by the commit of the run. The dead
+// letter keeps which record told first: what another tells of the same part is no news.
 type undelivered struct {
 	dispatcher.Runner
 	journal *journal.Journal
@@ -67,11 +69,16 @@ func (u *undelivered) Run(ctx context.Context, run botmesh.Run, m botmesh.Midway
 		return botmesh.Outcome{Ignored: true}, nil
 	}
 	told.Send, told.Tries, told.InDoubt = fate.Part.Send, fate.Receipt.Attempts, fate.Receipt.InDoubt
-	err = u.journal.SetAsidePart(ctx, journal.DeadPart{
-		Chat: letter.Chat, Part: told.Part, Send: told.Send, Tries: told.Tries, Error: told.Error, Trace: letter.Trace,
+	r := run.Record
+	place := fmt.Sprintf("%s.%d", r.Epoch, r.Seq)
+	first, err := u.journal.SetAsidePart(ctx, journal.DeadPart{
+		Chat: letter.Chat, Part: told.Part, Send: told.Send, Tries: told.Tries, Error: told.Error, Trace: letter.Trace, By: place,
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return botmesh.Outcome{}, err
+	case first != "" && first != place && r.ReplayOf == "" && r.RequeueOf == "":
+		return botmesh.Outcome{Ignored: true}, nil // the bot was told, when that record ran
 	}
 	if told.Blocked {
 		u.block(ctx, letter, told.Error)

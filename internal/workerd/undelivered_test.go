@@ -63,12 +63,15 @@ func TestTheBotHearsOfWhatWasTakenAndNotDelivered(t *testing.T) {
 		p.deliver(t, address, h, body)
 	}
 	say(1, "/bad")
-	tell(whatsapptest.Undelivered(p.wait(t, 1), 131053, "Media upload error"))
+	bad := p.wait(t, 1)
+	tell(whatsapptest.Undelivered(bad, 131053, "Media upload error"))
 	sorry := p.wait(t, 2) // not blocked: said without a word of the user's
 	if sorry.Text != "sorry" {
 		t.Fatalf("got %q, want sorry", sorry.Text)
 	}
 	tell(whatsapptest.Undelivered(sorry, 131053, "Media upload error"))
+	bad.ID = bad.Part // of the same part again, and another record by its id
+	tell(whatsapptest.Undelivered(bad, 131053, "Media upload error"))
 	say(2, "/told")
 	if got := p.wait(t, 3).Text; got != "told 1" {
 		t.Errorf("got %q, want told 1", got)
