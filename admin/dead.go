@@ -90,7 +90,7 @@ func (rooms *Rooms) dead(ctx context.Context, r *http.Request) (journal.DeadLett
 	}
 	found, err := rooms.Journal.DeadLetters(ctx, journal.Filter{From: seq, Limit: 1})
 	if err == nil && (len(found) == 0 || found[0].Seq != seq) {
-		err = fmt.Errorf("%w: no dead letter %d", botmesh.ErrNotFound, seq)
+		err = absent("there is no dead letter %d: botmesh dlq ls has those that are kept", seq)
 	}
 	if err != nil {
 		return journal.DeadLetter{}, err

@@ -44,13 +44,13 @@ func (a *API) listLeases(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		}
 	}
 	if rooms.Turns == nil {
-		return nil, errNotSeen
+		return nil, rooms.notSeen()
 	}
 	all := []Lease{}
 	for _, kind := range kinds {
 		for view, err := range rooms.Turns.List(ctx, kind) {
 			if err != nil {
-				return nil, err
+				return nil, rooms.silent(err)
 			}
 			all = append(all, rooms.leaseOf(ctx, view))
 		}
@@ -65,7 +65,15 @@ func (a *API) listLeases(ctx context.Context, rooms *Rooms, r *http.Request) (an
 	return all, rooms.lookForHolders(ctx, all)
 }
 
-var errNotSeen = fmt.Errorf("%w: the coordination can not be looked at here", botmesh.ErrNotFound)
+// notSeen is the error of who asks where no coordination can be looked at.
+func (rooms *Rooms) notSeen() error {
+	return told{botmesh.ErrNotFound, "who holds what can not be told here: " + rooms.Coordination}
+}
+
+// silent is the error of a coordination that does not answer.
+func (rooms *Rooms) silent(err error) error {
+	return told{err, fmt.Sprintf("%s does not answer: %v", rooms.Coordination, err)}
+}
 
 func wrongKind(kind coord.Kind) error {
 	return wrong(fmt.Sprintf("kind is %q, want turn, lead or lock", kind))
@@ -88,7 +96,7 @@ func (rooms *Rooms) lookForHolders(ctx context.Context, all []Lease) error {
 		if _, known := gone[l.Holder]; !known {
 			alive, err := rooms.Turns.Alive(ctx, l.Holder)
 			if err != nil {
-				return err
+				return rooms.silent(err)
 			}
 			gone[l.Holder] = !alive
 		}
@@ -116,7 +124,7 @@ func (a *API) breakLease(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		return nil, wrongKind(asked.Kind)
 	}
 	if rooms.Turns == nil {
-		return nil, errNotSeen
+		return nil, rooms.notSeen()
 	}
 	key, act := asked.Key, acts.Act{Verb: "leases break", Of: string(asked.Kind)}
 	if asked.Kind == coord.KindTurn {
@@ -131,11 +139,11 @@ func (a *API) breakLease(ctx context.Context, rooms *Rooms, r *http.Request) (an
 	view, err := rooms.Turns.Inspect(ctx, asked.Kind, key)
 	switch {
 	case errors.Is(err, botmesh.ErrNotFound) || err == nil && view.Holder == "":
-		return nil, fmt.Errorf("%w: nobody holds the %s of %s", botmesh.ErrConflict, asked.Kind, asked.Key)
+		return nil, conflict("nobody holds the %s of %s", asked.Kind, asked.Key)
 	case err != nil:
-		return nil, err
+		return nil, rooms.silent(err)
 	case asked.Fence != 0 && asked.Fence != view.Fence:
-		return nil, fmt.Errorf("%w: %s holds it now, under fence %d, %s", botmesh.ErrConflict, view.Holder, view.Fence, since(view.Since))
+		return nil, conflict("%s holds it now, under fence %d, %s", view.Holder, view.Fence, since(view.Since))
 	}
 	before, after := []Lease{rooms.leaseOf(ctx, view)}, map[string]string{"holder": ""}
 	if err := rooms.lookForHolders(ctx, before); err != nil {

@@ -117,7 +117,7 @@ func (rooms *Rooms) lookAtCheckpoint(ctx context.Context, chat botmesh.ChatKey, 
 
 func (rooms *Rooms) lookAtTurn(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) error {
 	if rooms.Turns == nil {
-		say("who holds it can not be told here")
+		say("who holds it can not be told here: %s", rooms.Coordination)
 		return nil
 	}
 	view, err := rooms.Turns.Inspect(ctx, coord.KindTurn, chat.Key())
@@ -127,7 +127,7 @@ func (rooms *Rooms) lookAtTurn(ctx context.Context, chat botmesh.ChatKey, c *Cha
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		say("who holds it is not known: the coordinator does not answer")
+		say("who holds it is not known: %s does not answer", rooms.Coordination)
 		return nil
 	}
 	c.Turn = turnOf(view)

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -96,7 +95,7 @@ func (a *API) retrySends(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		return nil, err
 	}
 	if is.Waiting == 0 {
-		return nil, fmt.Errorf("%w: nothing of the chat waits to be sent", botmesh.ErrConflict)
+		return nil, conflict("nothing of the chat waits to be sent")
 	}
 	return a.act(ctx, rooms, r, intent{
 		Act: acts.Act{Verb: "outbox retry", Chat: &chat}, before: is, after: map[string]string{"not_before": "now"},

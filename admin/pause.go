@@ -74,7 +74,7 @@ func (a *API) stop(ctx context.Context, rooms *Rooms, r *http.Request, verb stri
 		if is.Scope == acts.Delivery {
 			first = "release them"
 		}
-		return nil, fmt.Errorf("%w: %s by %s since %s: %s first", botmesh.ErrConflict, pausedWord(is.Scope), is.By, is.Since.Format(time.RFC3339), first)
+		return nil, conflict("%s by %s since %s: %s first", pausedWord(is.Scope), is.By, is.Since.Format(time.RFC3339), first)
 	}
 	next := is // what the last pause passes over stays passed over
 	next.ID, next.Chat, next.On, next.Scope, next.By = uuid.NewString(), chat, true, scope, actorOf(r)
@@ -92,8 +92,11 @@ func (rooms *Rooms) setPause(ctx context.Context, next acts.Pause) error {
 	_, err := rooms.Pauses.Set(ctx, next)
 	if errors.Is(err, botmesh.ErrUnknown) || errors.Is(err, botmesh.ErrConflict) {
 		is, rerr := rooms.Pauses.Get(ctx, next.Chat)
-		if rerr == nil && same(is, next) {
+		switch {
+		case rerr == nil && same(is, next):
 			return nil
+		case rerr == nil && errors.Is(err, botmesh.ErrConflict):
+			return conflict("somebody else changed the pause of %s at the same time: look at it again", next.Chat)
 		}
 	}
 	return err
@@ -137,7 +140,7 @@ func (a *API) resumeChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 	case is.On && is.Scope == acts.Delivery:
 		return nil, wrong("its sends are held back, it is not paused: botmesh outbox release")
 	case !is.On && (is.How == "" || is.How != asked.How):
-		return nil, fmt.Errorf("%w: %s", botmesh.ErrConflict, notPaused(is))
+		return nil, conflict("%s", notPaused(is))
 	}
 	next := is
 	if is.On {
@@ -238,7 +241,7 @@ func (a *API) releaseSends(ctx context.Context, rooms *Rooms, r *http.Request) (
 	case is.On && is.Scope != acts.Delivery:
 		return nil, wrong("the chat is paused: botmesh chats resume")
 	case !is.On && is.Scope != acts.Delivery:
-		return nil, fmt.Errorf("%w: its sends are not held back", botmesh.ErrConflict)
+		return nil, conflict("its sends are not held back")
 	}
 	next := is
 	if is.On {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -111,7 +110,7 @@ func (a *API) releasePart(ctx context.Context, rooms *Rooms, r *http.Request, ch
 	}
 	at := slices.IndexFunc(parked[chat], func(h Held) bool { return h.Part == part })
 	if at < 0 {
-		return nil, fmt.Errorf("%w: %s is not held", botmesh.ErrConflict, part)
+		return nil, conflict("%s is not held: botmesh outbox ls --chat %s names what is", part, chat)
 	}
 	releases, err := rooms.releases(ctx, chat)
 	if err != nil {
@@ -159,8 +158,8 @@ func (rooms *Rooms) released(ctx context.Context, chat botmesh.ChatKey, before a
 		there, err = rooms.Journal.HoldsBehind(ctx, chat, before.to.Record, before.to.Behind)
 	}
 	if errors.Is(err, botmesh.ErrNotFound) {
-		return false, fmt.Errorf("%w: it was released by %s at %s, and the journal keeps no record from then: ask the user whether it came",
-			botmesh.ErrConflict, before.by, before.at.UTC().Format(time.RFC3339))
+		return false, conflict("it was released by %s at %s, and the journal keeps no record from then: ask the user whether it came",
+			before.by, before.at.UTC().Format(time.RFC3339))
 	}
 	return there, err
 }
@@ -178,5 +177,5 @@ func (rooms *Rooms) partOf(ctx context.Context, chat botmesh.ChatKey, part strin
 			}
 		}
 	}
-	return botmesh.Send{}, fmt.Errorf("%w: no part %s among the chat's letters", botmesh.ErrNotFound, part)
+	return botmesh.Send{}, absent("no part %s among the letters of %s", part, chat)
 }

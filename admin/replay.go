@@ -89,7 +89,7 @@ func (a *API) replayChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 func (rooms *Rooms) heeds(ctx context.Context, chat botmesh.ChatKey) error {
 	pause, err := rooms.Pauses.Get(ctx, chat)
 	if err == nil && pause.On && pause.Scope != acts.Delivery {
-		err = fmt.Errorf("%w: the chat is paused, and who resumes it passes over what was journaled meanwhile: resume it first", botmesh.ErrConflict)
+		err = conflict("the chat is paused, and who resumes it passes over what was journaled meanwhile: resume it first")
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (rooms *Rooms) toReplay(ctx context.Context, chat botmesh.ChatKey, asked re
 	case err != nil:
 		return nil, is, err
 	case len(entries) == 0:
-		return nil, is, fmt.Errorf("%w: the journal has no record of %s in that range", botmesh.ErrNotFound, chat)
+		return nil, is, absent("the journal has no record of %s in that range", chat)
 	case len(entries) > maxReplay:
 		return nil, is, wrong(fmt.Sprintf("more than %d records: replay them in parts, the first up to #%d", maxReplay, entries[maxReplay-1].Record.Seq))
 	}

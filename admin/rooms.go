@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -26,6 +27,9 @@ type Rooms struct {
 	Pauses  *acts.Pauses
 	// Turns shows who holds what, nil if the coordination can not be looked at.
 	Turns Turns
+	// Coordination is what Turns asks, as an operator is told when it does not answer:
+	// where it is and which setting says so. With nil Turns it is why there is none.
+	Coordination string
 }
 
 // Turns is a coordination that can be looked at. Both of package coord implement it.
@@ -75,6 +79,25 @@ type wrongError struct{ error }
 func (e wrongError) Unwrap() error { return e.error }
 
 func wrong(text string) error { return wrongError{errors.New(text)} }
+
+// told is an error in words for an operator. It wraps what it is to programs.
+type told struct {
+	error
+	text string
+}
+
+func (e told) Error() string { return e.text }
+func (e told) Unwrap() error { return e.error }
+
+// conflict says what keeps an act from being done.
+func conflict(format string, args ...any) error {
+	return told{botmesh.ErrConflict, fmt.Sprintf(format, args...)}
+}
+
+// absent says what there is not.
+func absent(format string, args ...any) error {
+	return told{botmesh.ErrNotFound, fmt.Sprintf(format, args...)}
+}
 
 func statusOf(err error) int {
 	switch {

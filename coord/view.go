@@ -21,7 +21,7 @@ const (
 type Viewer interface {
 	// Inspect shows one key; one that nobody holds any more as long as it is
 	// remembered. It returns botmesh.ErrNotFound if nothing is known of it, and
-	// botmesh.ErrRefused or ErrUnknown if Redis does not answer.
+	// botmesh.ErrRefused if Redis does not answer.
 	Inspect(ctx context.Context, kind Kind, key string) (View, error)
 
 	// List shows the keys of a kind that are not [View.Idle]: held, waited for, or

@@ -21,6 +21,7 @@ import (
 	"github.com/botmesh-go/botmesh/checkpoint/natsstore"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/devd"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
@@ -104,6 +105,13 @@ func (k *kept) Header() http.Header         { return k.head }
 func (k *kept) WriteHeader(status int)      { k.status = status }
 func (k *kept) Write(b []byte) (int, error) { return k.body.Write(b) }
 
+// ofDev reports whether a connection leads to the server of botmesh dev.
+func ofDev(conn *jet.Conn) bool { return conn.NATS().ConnectedServerName() == devd.ServerName }
+
+// devAsked says how to look at the coordination of botmesh dev.
+const devAsked = "this NATS is of botmesh dev, which coordinates in its own process, without Redis. " +
+	"Ask it: set BOTMESH_ADMIN_URL and BOTMESH_ADMIN_TOKEN_FILE as it says when it starts"
+
 // openRooms opens what the API looks at and acts on. Redis may be away: then nobody can
 // say who holds what.
 func openRooms(ctx context.Context, conn *jet.Conn, s config.Config) (*admin.Rooms, func(), error) {
@@ -129,7 +137,12 @@ func openRooms(ctx context.Context, conn *jet.Conn, s config.Config) (*admin.Roo
 		return nil, nil, err
 	}
 	rooms := &admin.Rooms{
-		Journal: j, Store: natsstore.New(conn.Stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot), Outbox: o, Acts: log, Pauses: pauses,
+		Coordination: engine.NameRedis(s),
+		Journal:      j, Store: natsstore.New(conn.Stream(natsstore.Stream(s.Bot, s.Replicas).Name), s.Bot), Outbox: o, Acts: log, Pauses: pauses,
+	}
+	if ofDev(conn) {
+		rooms.Coordination = devAsked
+		return rooms, func() {}, nil
 	}
 	engine.LogRedis(silent)
 	redis, err := engine.DialRedis(ctx, s, silent)
@@ -165,24 +178,34 @@ func (d *desk) ask(ctx context.Context, method, path string, query url.Values, b
 	r.Header.Set(admin.ActorHeader, d.actor)
 	resp, err := d.do(r)
 	if err != nil {
-		return err
+		if u, ok := errors.AsType[*url.Error](err); ok {
+			err = u.Err // which has the address once more
+		}
+		return fmt.Errorf("no worker answers at %s (BOTMESH_ADMIN_URL): %w", d.base, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 == 2 {
-		return json.NewDecoder(resp.Body).Decode(out)
+		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+			return fmt.Errorf("what %s (BOTMESH_ADMIN_URL) answers can not be read, is it a worker of this version? %w", d.base, err)
+		}
+		return nil
 	}
+	return d.refused(resp)
+}
+
+// refused says why a request was not answered.
+func (d *desk) refused(resp *http.Response) error {
 	var said struct{ Error string }
-	if err := json.NewDecoder(resp.Body).Decode(&said); err != nil || said.Error == "" {
-		said.Error = resp.Status
+	err := json.NewDecoder(resp.Body).Decode(&said)
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized:
+		return config.Wrong(fmt.Errorf("the worker at %s (BOTMESH_ADMIN_URL) has another BOTMESH_ADMIN_TOKEN than this command", d.base))
+	case err != nil || said.Error == "":
+		return config.Wrong(fmt.Errorf("%s answers %s: BOTMESH_ADMIN_URL must be the private address of a worker that has a BOTMESH_ADMIN_TOKEN", d.base, resp.Status))
+	case resp.StatusCode == http.StatusBadRequest:
+		return config.Wrong(errors.New(said.Error))
 	}
-	err = errors.New(said.Error)
-	switch resp.StatusCode {
-	case http.StatusUnauthorized:
-		err = config.Wrong(fmt.Errorf("%s has another BOTMESH_ADMIN_TOKEN", d.base))
-	case http.StatusBadRequest:
-		err = config.Wrong(err)
-	}
-	return err
+	return errors.New(said.Error)
 }
 
 // chatPath is the path of a chat's page.

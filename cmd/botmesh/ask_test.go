@@ -62,7 +62,8 @@ func TestACommandAsksAWorker(t *testing.T) {
 	}{
 		"another token": {[]string{"BOTMESH_ADMIN_TOKEN=another-token-of-16", env[1]}, 2, "has another BOTMESH_ADMIN_TOKEN"},
 		"no token":      {env[1:], 2, "BOTMESH_ADMIN_TOKEN is needed"},
-		"nobody there":  {[]string{token, "BOTMESH_ADMIN_URL=http://127.0.0.1:1"}, 1, "127.0.0.1:1"},
+		"nobody there":  {[]string{token, "BOTMESH_ADMIN_URL=http://127.0.0.1:1"}, 1, "no worker answers at http://127.0.0.1:1 (BOTMESH_ADMIN_URL): dial tcp"},
+		"another page":  {[]string{token, "BOTMESH_ADMIN_URL=http://" + dev.addr}, 2, "404 Not Found: BOTMESH_ADMIN_URL must be the private address of a worker"},
 	} {
 		code, _, stderr := finished(t, test.env, "chats", "ls")
 		if code != test.code || !strings.Contains(stderr, test.says) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -26,13 +27,14 @@ func TestDev(t *testing.T) {
 		t.Fatalf("got %q twice, want two questions", first)
 	}
 	said := dev.stop(t)
-	for _, want := range []string{nats, "BOTMESH_TELEGRAM_SECRET", "Stopped"} {
+	for _, want := range []string{nats, "BOTMESH_TELEGRAM_SECRET", "Stopped", "BOTMESH_ADMIN_TOKEN_FILE=" + filepath.Join(dir, "admin.token")} {
 		if !strings.Contains(said, want) {
 			t.Errorf("got %q, want it to mention %s", said, want)
 		}
 	}
 
-	dev = startDev(t, dir, nats)
+	private := freeAddr(t)
+	dev = startDev(t, dir, nats, "BOTMESH_ADMIN_LISTEN="+private)
 	session := chat.chat
 	chat.addr = dev.addr
 	chat.open()
@@ -70,6 +72,7 @@ func TestDev(t *testing.T) {
 		"plan":           {[]string{"streams", "plan"}, []string{"all streams are as wanted\n"}, 0},
 		"plan of other":  {[]string{"streams", "plan", "--retention=200h"}, []string{"BOT_demo_INBOX differs", "max_age"}, 3},
 		"plan of none":   {[]string{"streams", "plan", "--bot=other", "-o", "json"}, []string{`"stream": "BOT_other_INBOX"`, `"absent": true`}, 3},
+		"doctor":         {[]string{"doctor"}, []string{"fine     replicas      botmesh dev has all in one process, without Redis\n", "fine     chats "}, 0},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: the server stops after them
 			code, stdout, stderr := finished(t, env, tt.args...)
@@ -88,6 +91,15 @@ func TestDev(t *testing.T) {
 				t.Errorf("got %s, want JSON", stdout)
 			}
 		})
+	}
+
+	// What its process alone knows is asked of it.
+	if code, _, stderr := finished(t, env, "leases", "ls"); code != 1 || !strings.Contains(stderr, "without Redis. Ask it: set BOTMESH_ADMIN_URL") {
+		t.Errorf("leases: got code %d and %q, want to be told whom to ask", code, stderr)
+	}
+	ask := []string{"BOTMESH_ADMIN_URL=http://" + private, "BOTMESH_ADMIN_TOKEN_FILE=" + filepath.Join(dir, "admin.token")}
+	if code, _, stderr := finished(t, ask, "leases", "ls"); code != 0 {
+		t.Errorf("leases, asked as it says: got code %d and %q, want 0", code, stderr)
 	}
 
 	// Records are delivered again where that is asked for, and more than one where it is confirmed.

@@ -68,33 +68,27 @@ func (c doctorCommand) Run(ctx context.Context, a *app) error {
 // examine looks at the servers first: where they are not as they should be, what the
 // bot's own view of its chats says comes from there.
 func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Config) ([]doctor.Finding, error) {
-	silent := slog.New(slog.DiscardHandler)
-	engine.LogRedis(silent)
-	redis, err := engine.DialRedis(ctx, s, silent)
-	if err != nil {
-		return nil, err
-	}
-	defer redis.Close() // nothing was held
-	coordinator, err := redis.New()
-	if err != nil {
-		return nil, err
-	}
-	defer coordinator.Close(context.WithoutCancel(ctx))
 	cfg := doctor.Config{
-		JetStream: conn.JetStream(), Streams: engine.Streams(s), Inbox: journal.InboxStream(s.Bot), Prefix: s.Prefix, Self: coordinator.Incarnation(), Lease: s.Lease,
+		JetStream: conn.JetStream(), Streams: engine.Streams(s), Inbox: journal.InboxStream(s.Bot), Prefix: s.Prefix, RedisName: engine.NameRedis(s), Lease: s.Lease,
 	}
-	cfg.Redis, _ = engine.RedisOf(redis)
-	cfg.Leaders, _ = coord.As[coord.Viewer](coordinator)
-	if s.Telegram.Polls() && s.ProviderSession != "shared" {
-		cfg.Sessions = append(cfg.Sessions, "provider:telegram")
+	var found []doctor.Finding
+	if ofDev(conn) {
+		cfg.Lease = 0
+		found = append(found, doctor.Finding{Level: doctor.Fine, Check: "replicas", Text: "botmesh dev has all in one process, without Redis"})
+	} else {
+		leave, err := withRedis(ctx, s, &cfg)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
 	}
-	found := doctor.Examine(ctx, cfg)
+	found = append(found, doctor.Examine(ctx, cfg)...)
 	for _, f := range found {
 		if f.Check == "streams" && f.Level != doctor.Fine && f.Level != doctor.Warning {
 			return found, nil // there are no chats to look at
 		}
 	}
-	err = withOwnDesk(ctx, conn, s, func(ctx context.Context, d *desk) error {
+	err := withOwnDesk(ctx, conn, s, func(ctx context.Context, d *desk) error {
 		more, err := c.chats(ctx, d)
 		found = append(found, more...)
 		return err
@@ -103,6 +97,27 @@ func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Con
 		found = append(found, doctor.Finding{Level: doctor.Unknown, Check: "chats", Text: err.Error()})
 	}
 	return found, nil
+}
+
+// withRedis has the Redis of the settings looked at too, until leave is called.
+func withRedis(ctx context.Context, s config.Config, cfg *doctor.Config) (leave func(), err error) {
+	silent := slog.New(slog.DiscardHandler)
+	engine.LogRedis(silent)
+	redis, err := engine.DialRedis(ctx, s, silent)
+	if err != nil {
+		return nil, err
+	}
+	coordinator, err := redis.New()
+	if err != nil {
+		return nil, errors.Join(err, redis.Close())
+	}
+	cfg.Self = coordinator.Incarnation()
+	cfg.Redis, _ = engine.RedisOf(redis)
+	cfg.Leaders, _ = coord.As[coord.Viewer](coordinator)
+	if s.Telegram.Polls() && s.ProviderSession != "shared" {
+		cfg.Sessions = append(cfg.Sessions, "provider:telegram")
+	}
+	return func() { _ = errors.Join(coordinator.Close(context.WithoutCancel(ctx)), redis.Close()) }, nil // nothing was held
 }
 
 // chats says what waits, and what is left to an operator.

@@ -47,17 +47,18 @@ func TestDoctor(t *testing.T) {
 		level(found, "records") != doctor.Warning || level(found, "replicas") != doctor.Broken {
 		t.Errorf("without workers: got exit code %d and %v, want 1, for nobody asks for records and no replica is alive", code, found)
 	}
+	without := found
 	redis.Kill()
 	code, found = examined(t, env)
-	if code != 2 || level(found, "memory") != doctor.Unknown || level(found, "streams") != doctor.Fine {
-		t.Errorf("without redis: got exit code %d and %v, want 2, since its memory can not be looked at", code, found)
+	if code != 2 || level(found, "redis") != doctor.Unknown || level(found, "streams") != doctor.Fine || len(found) != len(without)-3 {
+		t.Errorf("without redis: got exit code %d and %v, want 2, since it does not answer, said once", code, found)
 	}
 	code, found = examined(t, []string{"BOTMESH_NATS_URL=nats://127.0.0.1:1", env[1]})
 	if code != 2 || level(found, "nats") != doctor.Unknown {
 		t.Errorf("without nats: got exit code %d and %v, want 2", code, found)
 	}
 	code, stdout, _ := finished(t, env, "doctor")
-	if code != 2 || !strings.Contains(stdout, "unknown  memory        can not be looked at") {
+	if code != 2 || !strings.Contains(stdout, "unknown  redis         Redis at "+redis.URL()+" (BOTMESH_REDIS_URL) does not answer") {
 		t.Errorf("got exit code %d and %s, want the findings as text", code, stdout)
 	}
 }

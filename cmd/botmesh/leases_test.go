@@ -58,4 +58,9 @@ func TestALeaseIsSeenAndBroken(t *testing.T) {
 		}
 	}
 	<-turn.Context().Done()
+	redis.Kill()
+	_, _, stderr = finished(t, env, "leases", "ls")
+	if want := "Redis at " + redis.URL() + " (BOTMESH_REDIS_URL) does not answer"; !strings.Contains(stderr, want) || strings.Contains(stderr, "written") {
+		t.Errorf("without Redis: got %s, want %q and nothing of writing", stderr, want)
+	}
 }

@@ -2,10 +2,12 @@ package rediscoord_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/coord/rediscoord"
 	"github.com/botmesh-go/botmesh/internal/redistest"
@@ -122,5 +124,24 @@ func replicaOf(t *testing.T, s *redistest.Server, of ...any) {
 	t.Helper()
 	if err := s.Client(t).Do(t.Context(), append([]any{"replicaof"}, of...)...).Err(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Who only looks is not told of writing.
+func TestALookWithoutAnAnswerSpeaksOfNoWriting(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := join(t, rediscoord.Config{Client: dial(t, server), Lease: time.Second})
+	server.Kill()
+	_, inspect := c.Inspect(t.Context(), coord.KindTurn, "k")
+	_, alive := c.Alive(t.Context(), c.Incarnation())
+	var list error
+	for _, list = range c.List(t.Context(), coord.KindTurn) {
+		break
+	}
+	for name, err := range map[string]error{"Inspect": inspect, "Alive": alive, "List": list} {
+		if !errors.Is(err, botmesh.ErrRefused) || !strings.Contains(err.Error(), "not answered: dial tcp") || strings.Contains(err.Error(), "written") {
+			t.Errorf("%s: got %v, want that it was not answered", name, err)
+		}
 	}
 }

@@ -106,7 +106,7 @@ func (c *Coordinator) Alive(ctx context.Context, incarnation string) (bool, erro
 	defer cancel()
 	n, err := c.cfg.Client.Exists(ctx, c.names.alive(incarnation)).Result()
 	if err != nil {
-		return false, fmt.Errorf("rediscoord: looking for %s: %w: %w", incarnation, err, botmesh.ErrRefused)
+		return false, fmt.Errorf("rediscoord: looking for %s: %w", incarnation, unread(err))
 	}
 	return n > 0, nil
 }

@@ -22,7 +22,7 @@ func (c *Coordinator) Inspect(ctx context.Context, kind coord.Kind, key string) 
 	view, found, err := c.look(kind, key).wait(ctx)
 	switch {
 	case err != nil:
-		return coord.View{}, fmt.Errorf("rediscoord: %s %s: %w", kind, key, err)
+		return coord.View{}, fmt.Errorf("rediscoord: %s %s: %w", kind, key, unread(err))
 	case !found:
 		return coord.View{}, fmt.Errorf("rediscoord: %s %s: %w", kind, key, botmesh.ErrNotFound)
 	}
@@ -52,7 +52,7 @@ func (c *Coordinator) List(ctx context.Context, kind coord.Kind) iter.Seq2[coord
 			}
 		}
 		if err != nil {
-			yield(coord.View{}, fmt.Errorf("rediscoord: listing: %w: %w", err, botmesh.ErrRefused))
+			yield(coord.View{}, fmt.Errorf("rediscoord: listing: %w", unread(err)))
 		}
 	}
 }

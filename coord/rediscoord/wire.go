@@ -149,7 +149,7 @@ func (c *call) wait(ctx context.Context) (reply, error) {
 	case <-c.done:
 		return c.reply, c.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("rediscoord: no answer yet: %w: %w", context.Cause(ctx), botmesh.ErrUnknown)
+		return nil, &failed{fmt.Errorf("no answer yet: %w", context.Cause(ctx)), botmesh.ErrUnknown}
 	}
 }
 
@@ -241,8 +241,28 @@ func classify(err error) error {
 		return nil
 	case errors.As(err, &said), errors.As(err, &net) && net.Op == "dial",
 		errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout):
-		return fmt.Errorf("rediscoord: %w: %w", err, botmesh.ErrRefused)
+		return &failed{err, botmesh.ErrRefused}
 	default:
-		return fmt.Errorf("rediscoord: %w: %w", err, botmesh.ErrUnknown)
+		return &failed{err, botmesh.ErrUnknown}
 	}
 }
+
+// failed is a call that came to nothing, as far as is known.
+type failed struct{ why, kind error }
+
+func (f *failed) Error() string   { return fmt.Sprintf("rediscoord: %v: %v", f.why, f.kind) }
+func (f *failed) Unwrap() []error { return []error{f.why, f.kind} }
+
+// unread is the error of what only looks: botmesh.ErrRefused, without a word of writing.
+func unread(err error) error {
+	why := err
+	if f, ok := errors.AsType[*failed](err); ok {
+		why = f.why
+	}
+	return &notSeen{why, err}
+}
+
+type notSeen struct{ why, err error }
+
+func (n *notSeen) Error() string   { return "not answered: " + n.why.Error() }
+func (n *notSeen) Unwrap() []error { return []error{botmesh.ErrRefused, n.err} }

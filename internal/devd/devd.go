@@ -39,6 +39,13 @@ import (
 // workers is how many there are: two show that it does not matter who answers.
 const workers = 2
 
+// ServerName is what its NATS server calls itself, by which other commands know that
+// there is no Redis beside it.
+const ServerName = "botmesh-dev"
+
+// adminToken is the file of the token that is made for other commands.
+const adminToken = "admin.token"
+
 // DefaultDir is where everything is kept if nobody says where.
 const DefaultDir = ".botmesh"
 
@@ -98,7 +105,7 @@ func (d *dev) run(ctx context.Context, p program.Process) error {
 	if err != nil {
 		return err
 	}
-	if d.server, err = natsd.Start(ctx, natsd.Config{Dir: filepath.Join(d.cfg.Dir, "nats"), Port: port, Logger: p.Log}); err != nil {
+	if d.server, err = natsd.Start(ctx, natsd.Config{Name: ServerName, Dir: filepath.Join(d.cfg.Dir, "nats"), Port: port, Logger: p.Log}); err != nil {
 		return err
 	}
 	defer d.server.Shutdown()
@@ -111,7 +118,7 @@ func (d *dev) run(ctx context.Context, p program.Process) error {
 	for _, w := range d.workers {
 		group.Go(func() error { return w.Run(running) })
 	}
-	group.Go(func() error { return d.welcome(running) })
+	group.Go(func() error { return d.welcome(running, p.Private.Addr()) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -120,16 +127,18 @@ func (d *dev) run(ctx context.Context, p program.Process) error {
 }
 
 // open makes the ingress and the workers.
-func (d *dev) open(ctx context.Context, p program.Process) error {
+func (d *dev) open(ctx context.Context, p program.Process) (err error) {
 	s := d.settings
 	if !s.Webchat.Secret.IsSet() {
-		secret, err := keptSecret(filepath.Join(d.cfg.Dir, "webchat.secret"))
-		if err != nil {
-			return err
+		if s.Webchat.Secret, err = keptSecret(filepath.Join(d.cfg.Dir, "webchat.secret")); err != nil {
+			return fmt.Errorf("the secret of the web chat: %w", err)
 		}
-		s.Webchat.Secret = secret
 	}
-	var err error
+	if !s.AdminToken.IsSet() {
+		if s.AdminToken, err = keptSecret(filepath.Join(d.cfg.Dir, adminToken)); err != nil {
+			return fmt.Errorf("the token of the private address: %w", err)
+		}
+	}
 	hub := &coord.MemoryHub{}
 	s.ReplicaID = "dev-ingress"
 	d.ingress, err = ingressd.New(ctx, ingressd.Config{
@@ -162,7 +171,7 @@ func (d *dev) open(ctx context.Context, p program.Process) error {
 }
 
 // welcome tells the user where to talk to the bot, as soon as it answers there.
-func (d *dev) welcome(ctx context.Context) error {
+func (d *dev) welcome(ctx context.Context, private string) error {
 	for errors.Join(d.ingress.Stores(ctx), d.serving(ctx)) != nil {
 		select {
 		case <-ctx.Done():
@@ -174,6 +183,11 @@ func (d *dev) welcome(ctx context.Context) error {
 	if got, usual := d.server.URL(), "nats://127.0.0.1:4222"; got != usual {
 		fmt.Fprintf(d.out, "Its NATS is at %s: for other botmesh commands set BOTMESH_NATS_URL.\n", got)
 	}
+	token := "the BOTMESH_ADMIN_TOKEN that it runs with"
+	if !d.settings.AdminToken.IsSet() {
+		token = "BOTMESH_ADMIN_TOKEN_FILE=" + filepath.Join(d.cfg.Dir, adminToken)
+	}
+	fmt.Fprintf(d.out, "Commands on its chats ask it with BOTMESH_ADMIN_URL=http://%s and %s.\n", private, token)
 	if t := d.settings.Telegram; t.Token.IsSet() && !t.Secret.IsSet() && !t.Polls() {
 		fmt.Fprintln(d.out, "Telegram is half on: to take messages set BOTMESH_TELEGRAM_MODE=polling, or BOTMESH_TELEGRAM_SECRET and point the webhook at /webhooks/telegram.")
 	}
@@ -236,8 +250,8 @@ func natsPort(u config.URL) (int, error) {
 	return port, l.Close()
 }
 
-// keptSecret reads the secret in a file, or makes one there, so that browsers
-// keep their conversation when the program starts again.
+// keptSecret reads the secret in a file, or makes one there, so that whoever has it is
+// known when the program starts again.
 func keptSecret(path string) (config.Secret, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -245,7 +259,7 @@ func keptSecret(path string) (config.Secret, error) {
 		err = os.WriteFile(path, text, 0o600)
 	}
 	if err != nil {
-		return config.Secret{}, fmt.Errorf("the secret of the web chat: %w", err)
+		return config.Secret{}, err
 	}
 	return config.NewSecret(string(text)), nil
 }

@@ -50,14 +50,18 @@ type Config struct {
 	Inbox   string
 	// Redis, if set, coordinates the replicas, by keys that begin with Prefix. Self is
 	// who asks: an incarnation that counts for none.
-	Redis  redis.UniversalClient
-	Prefix string
-	Self   string
+	Redis redis.UniversalClient
+	// RedisName is how an operator is told of Redis: where it is, and which setting
+	// says so.
+	RedisName string
+	Prefix    string
+	Self      string
 	// Leaders, if set, knows who has the leaderships named in Sessions: the providers
 	// that one elected ingress holds the session of.
 	Leaders  coord.Viewer
 	Sessions []string
-	// Lease is that of the settings, which the journal's consumer is to go by.
+	// Lease is that of the settings, which the journal's consumer is to go by; zero if
+	// there is nothing to compare.
 	Lease time.Duration
 }
 
@@ -68,18 +72,26 @@ const answerTime = 5 * time.Second
 // [Unknown]; the rest is looked at all the same. ctx bounds the whole; one check
 // takes at most five seconds.
 func Examine(ctx context.Context, cfg Config) (all []Finding) {
-	checks := []func(context.Context, Config) []Finding{streamsAsWanted, copies, consumer}
+	do := func(checks ...func(context.Context, Config) []Finding) {
+		for _, check := range checks {
+			ctx, cancel := context.WithTimeout(ctx, answerTime)
+			all = append(all, check(ctx, cfg)...)
+			cancel()
+		}
+	}
+	do(streamsAsWanted, copies, consumer)
 	if cfg.Redis != nil {
-		checks = append(checks, memory, persistence, replicas)
+		silent := len(all)
+		if do(answers); len(all) > silent {
+			cfg.Redis, cfg.Leaders = nil, nil // said once, and not of each check
+		} else {
+			do(memory, persistence, replicas)
+		}
 	}
 	if cfg.Leaders != nil {
-		checks = append(checks, leaders)
+		do(leaders)
 	}
-	for _, check := range append(checks, clocks) {
-		ctx, cancel := context.WithTimeout(ctx, answerTime)
-		all = append(all, check(ctx, cfg)...)
-		cancel()
-	}
+	do(clocks)
 	return all
 }
 

@@ -62,7 +62,7 @@ func healthy(t *testing.T, args ...string) *patient {
 	if _, err := c.TryLead(t.Context(), "provider:telegram"); err != nil {
 		t.Fatal(err)
 	}
-	p.Redis, p.Leaders = client, c
+	p.Redis, p.Leaders, p.RedisName = client, c, "Redis at its place (BOTMESH_REDIS_URL)"
 	p.pull(lease)
 	return p
 }
@@ -134,7 +134,7 @@ func TestWhatIsFound(t *testing.T) {
 		{"a worker before, and records", func(p *patient) { p.anew(); p.consumer(); p.publish() }, "records", doctor.Broken, "and 1 wait"},
 		{"redis may evict", func(p *patient) { p.set("maxmemory", "100mb"); p.set("maxmemory-policy", "allkeys-lru") }, "memory", doctor.Warning, "set maxmemory-policy noeviction"},
 		{"redis is full", func(p *patient) { p.set("maxmemory", "1kb") }, "memory", doctor.Warning, "% full"},
-		{"redis is away", func(p *patient) { p.redis.Kill() }, "memory", doctor.Unknown, "can not be looked at"},
+		{"redis is away", func(p *patient) { p.redis.Kill() }, "redis", doctor.Unknown, "Redis at its place (BOTMESH_REDIS_URL) does not answer: dial tcp"},
 		{"nobody is alive", func(p *patient) { p.Prefix = "other" }, "replicas", doctor.Broken, "BOTMESH_PREFIX"},
 		{"nobody leads", func(p *patient) { p.Sessions = []string{"provider:other"} }, "sessions", doctor.Broken, "nobody holds the session of provider:other"},
 		{"the bot has no streams", func(p *patient) { p.Streams[0].Name, p.Inbox = "BOT_other_INBOX", "BOT_other_INBOX" }, "streams", doctor.Broken, "BOT_other_INBOX is absent"},

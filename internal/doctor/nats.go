@@ -120,7 +120,7 @@ func consumer(ctx context.Context, cfg Config) []Finding {
 		return []Finding{is.broken(start, "no worker ever asked for records, and the journal has %d", stream.CachedInfo().State.Msgs)}
 	}
 	var found []Finding
-	if wait := nudges.Config.AckWait; wait != cfg.Lease {
+	if wait := nudges.Config.AckWait; cfg.Lease > 0 && wait != cfg.Lease {
 		found = append(found, is.warning("give all workers the same BOTMESH_LEASE, and this command too",
 			"the workers' lease is %v and here it is %v", wait, cfg.Lease))
 	}

@@ -60,6 +60,21 @@ func each(ctx context.Context, cfg Config, is about, section string, judge func(
 	return found
 }
 
+// answers finds something if no server of Redis answers.
+func answers(ctx context.Context, cfg Config) []Finding {
+	heard := false
+	err := nodes(ctx, cfg.Redis, func(_ string, node redis.UniversalClient) error {
+		err := node.Ping(ctx).Err()
+		heard = heard || err == nil
+		return err
+	})
+	if err == nil || heard {
+		return nil
+	}
+	return []Finding{{Unknown, "redis", fmt.Sprintf("%s does not answer: %v", cfg.RedisName, err),
+		"start it, or give this command the address that the workers have"}}
+}
+
 // memory looks at what Redis does when its memory is full.
 func memory(ctx context.Context, cfg Config) []Finding {
 	const is = about("memory")

@@ -39,11 +39,17 @@ func DialRedis(ctx context.Context, s config.Config, log *slog.Logger) (Coordina
 	}
 	client, err := rediscoord.DialTLS(ctx, s.Redis.URL.Reveal(), secure)
 	if err != nil {
-		return nil, config.Wrong(hint(err))
+		return nil, config.Wrong(fmt.Errorf("%s: %w", config.EnvName("redis_url"), hint(err)))
 	}
 	return &throughRedis{client: client, optimistic: s.Redis.Down == "optimistic", cfg: rediscoord.Config{
 		Client: client, Prefix: s.Prefix, Replica: s.ReplicaID, Lease: s.Lease, TurnWait: s.TurnWait, MaxPoll: s.MaxPoll, Logger: log,
 	}}, nil
+}
+
+// NameRedis is the Redis of the settings as an operator is told of it: its address
+// without credentials, and where that was set.
+func NameRedis(s config.Config) string {
+	return fmt.Sprintf("Redis at %s (%s)", s.Redis.URL, config.EnvName("redis_url"))
 }
 
 // RedisOf is the client of what [DialRedis] returned; false if it is another

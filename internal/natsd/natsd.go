@@ -5,6 +5,7 @@
 package natsd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 type Config struct {
 	// Dir is the folder of the streams, made if absent. Required.
 	Dir string
+	// Name is what the server calls itself to clients. Defaults to "botmesh".
+	Name string
 	// Port is listened on at 127.0.0.1. Zero picks a free one.
 	Port int
 	// SyncInterval is how often what was written is forced to disk. A power loss
@@ -69,7 +72,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 // options are the server's own.
 func (cfg Config) options() *server.Options {
 	opts := &server.Options{
-		ServerName:   "botmesh",
+		ServerName:   cmp.Or(cfg.Name, "botmesh"),
 		Host:         "127.0.0.1",
 		Port:         cfg.Port,
 		StoreDir:     cfg.Dir,

@@ -159,7 +159,7 @@ func (w *Worker) serve(ctx context.Context) error {
 	}
 	turns, _ := coord.As[admin.Turns](seen)
 	w.set(o.dispatcher, reach, &admin.Rooms{
-		Journal: o.journal, Store: o.store, Outbox: o.outbox, Acts: o.acts, Pauses: o.pauses, Turns: turns,
+		Journal: o.journal, Store: o.store, Outbox: o.outbox, Acts: o.acts, Pauses: o.pauses, Turns: turns, Coordination: engine.NameRedis(w.cfg.Settings),
 	})
 	defer w.set(nil, nil, nil)
 	following, stop := context.WithCancel(context.WithoutCancel(ctx)) // until the dispatcher has drained
