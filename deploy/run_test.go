@@ -31,6 +31,7 @@ type site struct {
 	host string // an address of this machine that nobody else uses
 	ca   string
 	nats string
+	conf string // of NATS, as it runs
 	// secrets are the contents of the files that hold any, by their setting.
 	secrets   map[string]string
 	collector string
@@ -39,7 +40,9 @@ type site struct {
 
 // newSite starts the servers and builds the programs. Passwords are in the process's
 // environment: who calls it runs alone.
-func newSite(t *testing.T) *site {
+//
+// NATS gets more arguments, if there are any.
+func newSite(t *testing.T, more ...string) *site {
 	t.Helper()
 	if os.Getenv("CI") == "" {
 		if l, err := net.Listen("tcp", "127.1.2.3:0"); err != nil {
@@ -56,7 +59,7 @@ func newSite(t *testing.T) *site {
 		t.Setenv("BOTMESH_NATS_"+strings.ToUpper(role)+"_PASSWORD", role+"-password")
 	}
 	dir := t.TempDir()
-	s.startNATS(t, dir)
+	s.startNATS(t, dir, more...)
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { s.collected.Add(1) }))
 	t.Cleanup(collector.Close)
 	s.collector = collector.URL
@@ -67,7 +70,7 @@ func newSite(t *testing.T) *site {
 }
 
 // startNATS starts the server with its files in dir: certificates and streams are there.
-func (s *site) startNATS(t *testing.T, dir string) {
+func (s *site) startNATS(t *testing.T, dir string, more ...string) {
 	t.Helper()
 	a := tlstest.New(t)
 	a.Pair(t, dir, "nats")
@@ -98,7 +101,8 @@ func (s *site) startNATS(t *testing.T, dir string) {
 	address := l.Addr().String()
 	l.Close()
 	_, port, _ := net.SplitHostPort(address)
-	natstest.Run(t, "nats", "nats://"+address, "-c", filepath.Join(dir, "secure/single.conf"), "-a", "127.0.0.1", "-p", port, "-m", "0")
+	s.conf = filepath.Join(dir, "secure/single.conf")
+	natstest.Run(t, "nats", "nats://"+address, append([]string{"-c", s.conf, "-a", "127.0.0.1", "-p", port, "-m", "0"}, more...)...)
 	s.nats = "tls://" + address
 	natstest.Until(t, "NATS", func() bool {
 		c, err := net.DialTimeout("tcp", address, time.Second)

@@ -143,7 +143,7 @@ func TestEachRoleMayDoNothingElse(t *testing.T) {
 		{"ingress", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1"}, []string{"_INBOX.botmesh-ingress.x"}},
 		{"webchat", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX"},
 			[]string{"_INBOX.botmesh-ingress.x", "bot.out.demo.web.1"}},
-		{"worker", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
+		{"worker", []string{"bot.in.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
 			"$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
 			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_DEAD", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1",
 			"bot.act.demo.x", "bot.pause.demo.x"}, []string{"_INBOX.botmesh-worker.x", "bot.pause.demo.x"}},
