@@ -31,10 +31,10 @@ func TestAModelIsAskedOnceForEachAnswer(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	p := flowtest.Play(t, model(server.URL))
-	p.User("hello").Bot("…", "answer 1 to 1 lines")
-	p.CrashOn("and?").Bot("…", "answer 2 to 3 lines").HandOver(model(server.URL))
-	p.Flaky("still there?", 1).Bot("…", "answer 4 to 5 lines")
-	p.User("/forget").Bot("forgotten").User("hello").Bot("…", "answer 5 to 1 lines")
+	p.User("hello").Bot("answer 1 to 1 lines")
+	p.CrashOn("and?").Bot("answer 2 to 3 lines").HandOver(model(server.URL))
+	p.Flaky("still there?", 1).Bot("answer 4 to 5 lines")
+	p.User("/forget").Bot("forgotten").User("hello").Bot("answer 5 to 1 lines")
 	if n := asked.Load(); n != 5 {
 		t.Errorf("the model was asked %d times, want 5", n)
 	}

@@ -39,6 +39,9 @@ type chat struct {
 	files   map[string]string          // that the user sent, by their reference
 }
 
+// played is the key of the chat that is played.
+var played = botmesh.ChatKey{Provider: "test", Chat: "1"}
+
 // journal makes r the chat's next record.
 func (c *chat) journal(r botmesh.Record) botmesh.Record {
 	c.seq++
@@ -46,13 +49,11 @@ func (c *chat) journal(r botmesh.Record) botmesh.Record {
 	c.now = c.now.Add(time.Second)
 	r.Stored = c.now
 	r.ID = strconv.FormatUint(c.seq, 10)
-	if r.Type != botmesh.TypeTimer {
+	if r.Type != botmesh.TypeTimer && r.Failed == nil { // which nobody said
 		r.User = cmp.Or(r.User, "user")
-	}
-	if r.Type != botmesh.TypeTimer {
 		r.Message.Locale = cmp.Or(r.Message.Locale, c.locale)
 	}
-	r.Chat = cmp.Or(r.Chat, botmesh.ChatKey{Provider: "test", Chat: "1"})
+	r.Chat = cmp.Or(r.Chat, played)
 	return r
 }
 
@@ -100,15 +101,23 @@ func (c *chat) handedOver(ctx context.Context, m botmesh.Handover, from int) {
 	}
 }
 
-// commit takes an outcome and returns all that the record said, eager sends first.
+// commit takes an outcome and returns all that the record said, eager sends first, each as
+// it is in the end.
 func (c *chat) commit(o botmesh.Outcome, m *midway) []botmesh.Send {
-	said := m.sent
+	said := slices.Clone(m.sent)
 	if !o.Ignored {
 		from := c.by
 		if c.by = 0; len(o.State) > 0 {
 			c.by = c.replica
 		}
-		c.state, said = o.State, append(said, o.Sends...)
+		c.state = o.State
+		for _, s := range o.Sends {
+			if s.Replaces > 0 && s.Replaces <= len(m.sent) && s.Media == nil {
+				said[s.Replaces-1] = s // an edit of that message
+			} else {
+				said = append(said, s)
+			}
+		}
 		if o.Handover != nil {
 			c.handedOver(context.Background(), *o.Handover, from)
 		}

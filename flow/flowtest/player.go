@@ -218,7 +218,8 @@ func (p *Player) commit(r botmesh.Record, try int, m *midway) (through uint64) {
 }
 
 // Bot looks at the next messages of the bot: exactly these texts, in this order. One with
-// a file begins with that, as in "(image https://example.org/menu.png) Our menu".
+// a file begins with that, as in "(image https://example.org/menu.png) Our menu"; one of
+// [flow.Turn.Stream] has the text that it is left with.
 func (p *Player) Bot(want ...string) *Player {
 	p.t.Helper()
 	n := min(len(want), len(p.heard))

@@ -1,6 +1,7 @@
 package flowtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -26,6 +27,32 @@ func (p *Player) File(m botmesh.Media, content string) *Player {
 	}
 	p.chat.files[m.Ref] = content
 	return p.Record(botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Media: []botmesh.Media{m}}})
+}
+
+// SendFailed tells the bot that the platform refused the message that was looked at last, as
+// it is told with [bot.Bot.OnSendFailed]. What f leaves out is filled in: the part, its Send,
+// one try and an error.
+func (p *Player) SendFailed(f botmesh.Failure) *Player {
+	p.t.Helper()
+	if p.last.Shown() == "" {
+		p.t.Fatal("a send failed: got no message of the bot's that was looked at, want one")
+	}
+	if f.Send.Shown() == "" {
+		f.Send = p.last
+	}
+	f.Part = cmp.Or(f.Part, botmesh.LetterID(played, "test", p.chat.seq)+"/0.0")
+	f.Tries, f.Error = cmp.Or(f.Tries, 1), cmp.Or(f.Error, "refused")
+	return p.Record(botmesh.Record{Type: botmesh.TypeEvent, Failed: &f})
+}
+
+// Spans looks at how the message that was looked at last is formatted: exactly these spans,
+// in this order.
+func (p *Player) Spans(want ...botmesh.Span) *Player {
+	p.t.Helper()
+	if got := p.last.Spans; !slices.Equal(got, want) {
+		p.t.Fatalf("the spans of %q: got %+v, want %+v", p.last.Text, got, want)
+	}
+	return p
 }
 
 // open reads a file that the user sent.
