@@ -25,13 +25,20 @@ type Did struct {
 	acts.Act
 	// DryRun says that nothing was logged or done: what would be.
 	DryRun bool `json:"dry_run,omitempty"`
+	// Unchanged says that nothing was logged or done, since it is so already.
+	Unchanged bool `json:"unchanged,omitempty"`
+	// Was and Now are Before and After in words for people.
+	Was string `json:"was,omitempty"`
+	Now string `json:"now,omitempty"`
 }
 
 // intent is an act that is about to be done.
 type intent struct {
 	acts.Act
 	before, after any
-	dry           bool // it is not to be done, whatever the request says
+	was, now      string // the same in words for people
+	dry           bool   // it is not to be done, whatever the request says
+	unchanged     bool   // it is so already
 	do            func(ctx context.Context) error
 }
 
@@ -46,8 +53,9 @@ func (a *API) act(ctx context.Context, rooms *Rooms, r *http.Request, i intent) 
 	if err != nil {
 		return Did{}, fmt.Errorf("admin: %s: %w", i.Verb, err)
 	}
-	if i.dry || r.FormValue("dry_run") != "" {
-		return Did{Act: i.Act, DryRun: true}, nil
+	did := Did{Act: i.Act, DryRun: i.dry || r.FormValue("dry_run") != "", Unchanged: i.unchanged, Was: i.was, Now: i.now}
+	if did.DryRun || did.Unchanged {
+		return did, nil
 	}
 	done, err := rooms.Acts.Write(ctx, i.Act)
 	if err != nil {
@@ -63,7 +71,8 @@ func (a *API) act(ctx context.Context, rooms *Rooms, r *http.Request, i intent) 
 		return Did{}, err
 	}
 	a.cfg.Logger.InfoContext(ctx, "an operator acted", "kind", i.Verb)
-	return Did{Act: done}, nil
+	did.Act = done
+	return did, nil
 }
 
 func actorOf(r *http.Request) string {

@@ -60,6 +60,8 @@ type Chat struct {
 	Outbox     Outbox      `json:"outbox"`
 	// Dead counts its dead letters.
 	Dead int `json:"dead"`
+
+	known bool // something is kept of it
 }
 
 // Turn is who holds a chat and who waits for it, as the coordinator knows.
@@ -131,7 +133,11 @@ func (a *API) showChat(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 	if err != nil {
 		return nil, err
 	}
-	return rooms.look(ctx, chat)
+	c, err := rooms.look(ctx, chat)
+	if err == nil && !c.known {
+		err = absent("%s", unknown(chat))
+	}
+	return c, err
 }
 
 // listChats shows the chats that something is going on with: held, in line, paused, or

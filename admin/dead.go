@@ -122,6 +122,7 @@ func (a *API) requeueDead(ctx context.Context, rooms *Rooms, r *http.Request) (a
 	return a.act(ctx, rooms, r, intent{
 		Act: acts.Act{Verb: "dlq requeue", Chat: &again.Chat, Of: strconv.FormatUint(l.Seq, 10)}, before: deadOf(l, false),
 		after: map[string]string{"record": again.ID, "requeue_of": again.RequeueOf},
+		was:   saysDead(l), now: "a new record at the end of its chat",
 		do: func(ctx context.Context) error {
 			if !there {
 				if _, err := rooms.Journal.Publish(ctx, again); err != nil {
@@ -131,6 +132,11 @@ func (a *API) requeueDead(ctx context.Context, rooms *Rooms, r *http.Request) (a
 			return rooms.Journal.Forget(ctx, l)
 		},
 	})
+}
+
+// saysDead says in words what a dead letter is.
+func saysDead(l journal.DeadLetter) string {
+	return fmt.Sprintf("a %s, set aside at %s after %d tries: %s", l.Kind, l.At.UTC().Format(time.RFC3339), l.Tries, firstLine(l.Error))
 }
 
 // requeued is the record that repeats a dead letter. Its id has a suffix, or it would be
@@ -165,7 +171,7 @@ func (a *API) dropDead(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 		act.Chat = &l.Chat
 	}
 	return a.act(ctx, rooms, r, intent{
-		Act: act, before: deadOf(l, false), after: nil,
+		Act: act, before: deadOf(l, false), after: nil, was: saysDead(l), now: "removed for good",
 		do: func(ctx context.Context) error { return rooms.Journal.Forget(ctx, l) },
 	})
 }

@@ -149,11 +149,17 @@ func (a *API) breakLease(ctx context.Context, rooms *Rooms, r *http.Request) (an
 	if err := rooms.lookForHolders(ctx, before); err != nil {
 		return nil, err
 	}
+	was := fmt.Sprintf("%s holds it under fence %d, %s", view.Holder, view.Fence, since(view.Since))
+	if before[0].Gone {
+		was += "; its process is not heard of"
+	}
+	now := "nobody holds it, and nobody is in line"
 	if len(view.Waiting) > 0 {
 		after["holder"] = view.Waiting[0].Incarnation
+		now = after["holder"] + " has it, the next in line"
 	}
 	return a.act(ctx, rooms, r, intent{
-		Act: act, before: before[0], after: after, dry: asked.Fence == 0,
+		Act: act, before: before[0], after: after, was: was, now: now, dry: asked.Fence == 0,
 		do: func(ctx context.Context) error { return rooms.takeAway(ctx, view) },
 	})
 }

@@ -46,10 +46,38 @@ func (rooms *Rooms) look(ctx context.Context, chat botmesh.ChatKey) (*Chat, erro
 		say("%d dead letters are kept: botmesh dlq ls --chat %s", c.Dead, c.Chat)
 	}
 	c.State = c.state(pause.On)
+	c.known = pause.ID != "" || c.Checkpoint != nil || c.Turn != nil || c.Records.Waiting+c.Dead > 0 || c.Outbox.Last > 0
 	if len(c.Why) == 0 {
 		say("nothing waits")
 	}
 	return c, nil
+}
+
+// knows reports whether anything is kept of a chat.
+func (rooms *Rooms) knows(ctx context.Context, chat botmesh.ChatKey) (bool, error) {
+	pause, err := rooms.Pauses.Get(ctx, chat)
+	if err != nil || pause.ID != "" {
+		return err == nil, err
+	}
+	row, err := rooms.Store.Load(ctx, chat.Key())
+	if err != nil || row.Revision > 0 {
+		return err == nil, err
+	}
+	entries, err := rooms.Journal.List(ctx, journal.Filter{Chat: chat, Limit: 1})
+	if err != nil || len(entries) > 0 {
+		return err == nil, err
+	}
+	tail, err := rooms.Outbox.Last(ctx, chat)
+	if err != nil || tail.Seq > 0 {
+		return err == nil, err
+	}
+	dead, err := rooms.Journal.DeadLetters(ctx, journal.Filter{Chat: chat, Limit: 1})
+	return len(dead) > 0, err
+}
+
+// unknown says that nothing is kept of a chat.
+func unknown(chat botmesh.ChatKey) string {
+	return fmt.Sprintf("this bot knows no chat %s: botmesh chats ls --all lists those that it knows", chat)
 }
 
 func (c *Chat) state(paused bool) State {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,8 @@ func pausedWord(s acts.Scope) string {
 // pause is the request to pause a chat, or to hold its sends.
 type pause struct {
 	Reason string `json:"reason"`
+	// New also stops a chat of which nothing is kept: else that is taken for a mistake.
+	New bool `json:"new"`
 }
 
 // pauseChat stops a chat until it is resumed: no record is run, nothing is sent, its
@@ -65,6 +68,9 @@ func (a *API) stop(ctx context.Context, rooms *Rooms, r *http.Request, verb stri
 	if len(asked.Reason) > maxReason {
 		return nil, wrong(fmt.Sprintf("a reason of %d bytes, want at most %d", len(asked.Reason), maxReason))
 	}
+	if known, err := rooms.knows(ctx, chat); err != nil || !known && !asked.New {
+		return nil, cmp.Or(err, absent("%s; to stop one before it first writes say --new", unknown(chat)))
+	}
 	is, err := rooms.Pauses.Get(ctx, chat)
 	if err != nil {
 		return nil, err
@@ -80,9 +86,22 @@ func (a *API) stop(ctx context.Context, rooms *Rooms, r *http.Request, verb stri
 	next.ID, next.Chat, next.On, next.Scope, next.By = uuid.NewString(), chat, true, scope, actorOf(r)
 	next.Reason, next.Since, next.Resumed, next.How = asked.Reason, time.Now().UTC(), time.Time{}, ""
 	return a.act(ctx, rooms, r, intent{
-		Act: acts.Act{Verb: verb, Chat: &chat}, before: is, after: next,
+		Act: acts.Act{Verb: verb, Chat: &chat}, before: is, after: next, was: saysPause(is), now: saysPause(next),
 		do: func(ctx context.Context) error { return rooms.setPause(ctx, next) },
 	})
+}
+
+// saysPause says in words how a pause is.
+func saysPause(p acts.Pause) string {
+	switch {
+	case p.On:
+		return fmt.Sprintf("%s by %s since %s%s", pausedWord(p.Scope), p.By, p.Since.UTC().Format(time.RFC3339), because(p.Reason))
+	case p.How != "":
+		return fmt.Sprintf("not paused; resumed by %s with --%s at %s", p.By, p.How, p.Resumed.UTC().Format(time.RFC3339))
+	case p.Scope == acts.Delivery:
+		return fmt.Sprintf("its sends are not held back; released by %s at %s", p.By, p.Resumed.UTC().Format(time.RFC3339))
+	}
+	return "not paused"
 }
 
 // setPause replaces a pause. An answer that was lost is settled by reading: it is done
@@ -149,8 +168,14 @@ func (a *API) resumeChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 			return nil, err
 		}
 	}
+	record := "resume:" + next.ID
+	there, err := rooms.undone(ctx, is, record)
+	if err != nil {
+		return nil, err
+	}
 	return a.act(ctx, rooms, r, intent{
 		Act: acts.Act{Verb: "chats resume", Chat: &chat, Of: asked.How}, before: is, after: next,
+		was: saysPause(is), now: saysPause(next), unchanged: there,
 		do: func(ctx context.Context) error {
 			if is.On {
 				if err := rooms.setPause(ctx, next); err != nil {
@@ -160,13 +185,22 @@ func (a *API) resumeChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 			// A crash before this: the chat is not paused, and is woken by a nudge that was
 			// given back, or by another resume, under the same id.
 			_, err := rooms.Journal.Publish(ctx, botmesh.Record{
-				Type: botmesh.TypeCommand, ID: "resume:" + next.ID, Chat: chat, Resume: &botmesh.Resume{
+				Type: botmesh.TypeCommand, ID: record, Chat: chat, Resume: &botmesh.Resume{
 					Paused: next.Since, Resumed: next.Resumed, Ask: next.How == AskAgain, Through: next.Through, Keep: next.Keep,
 				},
 			})
 			return err
 		},
 	})
+}
+
+// undone reports whether a pause has ended with all that belongs to it: the record that
+// wakes its chat, which a crash may have left out, is in the journal.
+func (rooms *Rooms) undone(ctx context.Context, is acts.Pause, record string) (bool, error) {
+	if is.On {
+		return false, nil
+	}
+	return rooms.Journal.Holds(ctx, is.Chat, record, is.Resumed.Add(-clocks))
 }
 
 // notPaused says why there is nothing to resume.
@@ -247,15 +281,21 @@ func (a *API) releaseSends(ctx context.Context, rooms *Rooms, r *http.Request) (
 	if is.On {
 		next.On, next.By, next.Resumed = false, actorOf(r), time.Now().UTC()
 	}
+	record := "release:" + next.ID
+	there, err := rooms.undone(ctx, is, record)
+	if err != nil {
+		return nil, err
+	}
 	return a.act(ctx, rooms, r, intent{
 		Act: acts.Act{Verb: verbRelease, Chat: &chat}, before: is, after: next,
+		was: saysPause(is), now: saysPause(next), unchanged: there,
 		do: func(ctx context.Context) error {
 			if is.On {
 				if err := rooms.setPause(ctx, next); err != nil {
 					return err
 				}
 			}
-			return rooms.wake(ctx, chat, "release:"+next.ID)
+			return rooms.wake(ctx, chat, record)
 		},
 	})
 }

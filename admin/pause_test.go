@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,9 +10,11 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/admin"
+	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/jet/jettest"
 	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
 )
 
 // pausing is an API whose pauses can be paused and resumed. choose says what becomes of
@@ -37,7 +40,9 @@ func pausing(t *testing.T, choose func(jet.Publish) jettest.Fault) (*admin.API, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	rooms := &admin.Rooms{Journal: j, Acts: log, Pauses: pauses}
+	o, err := outbox.Open(t.Context(), outbox.Config{Stream: server.Stream(outbox.StreamName("demo"), jet.MemoryConfig{Metadata: map[string]string{"botmesh.epoch": "e1"}}), Bot: "demo"})
+	must(t, err)
+	rooms := &admin.Rooms{Journal: j, Store: &checkpoint.Memory{}, Outbox: o, Acts: log, Pauses: pauses}
 	api, err := admin.New(admin.Config{Token: token, Journal: j, Providers: []string{"telegram"}, Rooms: func() *admin.Rooms { return rooms }})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +78,7 @@ func TestOfTwoWhoResumeAtOnceOneIsFirst(t *testing.T) {
 		}
 		return jettest.None
 	})
-	if status, text := operate(t, api, "ana", "pause", ""); status != http.StatusOK {
+	if status, text := operate(t, api, "ana", "pause", `{"new":true}`); status != http.StatusOK {
 		t.Fatalf("pause: got %d %s, want 200", status, text)
 	}
 	armed = true
@@ -103,10 +108,102 @@ func TestAPauseWhoseAnswerWasLostIsSet(t *testing.T) {
 				return jettest.None
 			})
 			for _, what := range []string{"pause", "resume", "hold", "release"} {
-				if status, text := operate(t, api, "ana", what, ""); status != http.StatusOK {
+				body := ""
+				if what == "pause" {
+					body = `{"new":true}`
+				}
+				if status, text := operate(t, api, "ana", what, body); status != http.StatusOK {
 					t.Errorf("%s: got %d %s, want 200", what, status, text)
 				}
 			}
 		})
+	}
+}
+
+// A chat of which nothing is kept is a mistake of whoever names it, unless they say that
+// it is new. Once it wrote, or was paused, it is known.
+func TestAChatThatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, openRooms(t))
+	const page = "/v1/chats/telegram%2F7"
+	for _, step := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{http.MethodGet, page, "", 404, "this bot knows no chat telegram/7"},
+		{http.MethodGet, page + "/timeline", "", 404, "this bot knows no chat telegram/7"},
+		{http.MethodPost, page + "/pause", "", 404, "say --new"},
+		{http.MethodPost, page + "/hold", "", 404, "say --new"},
+		{http.MethodPost, page + "/pause", `{"new":true}`, 200, "paused by api since"},
+		{http.MethodGet, page, "", 200, "paused by api since"},
+		{http.MethodPost, page + "/resume", "", 200, "resumed by api with --ask-again"},
+		{http.MethodPost, page + "/hold", "", 200, "held back by api since"},
+	} {
+		if w := d.ask(step.method, step.path, step.body); w.Code != step.status || !strings.Contains(w.Body.String(), step.says) {
+			t.Errorf("%s %s: got %d %s, want %d and %q", step.method, step.path, w.Code, w.Body, step.status, step.says)
+		}
+	}
+}
+
+// An end that is there already is no act: nothing is logged. If what wakes the chat is
+// missing, it is one.
+func TestTheEndOfAPauseIsRepeated(t *testing.T) {
+	t.Parallel()
+	for begin, end := range map[string]string{"pause": "resume", "hold": "release"} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			rooms, server := openServer(t)
+			d := newDesk(t, rooms)
+			const page = "/v1/chats/telegram%2F7/"
+			logged := func(want int) {
+				t.Helper()
+				all, err := rooms.Acts.List(t.Context(), &heldChat, jet.Window{Limit: 10})
+				if err != nil || len(all) != want {
+					t.Errorf("got %d acts, %v, want %d", len(all), err, want)
+				}
+			}
+			ends := func(unchanged bool) {
+				t.Helper()
+				w := d.ask(http.MethodPost, page+end, "")
+				if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"unchanged":true`) != unchanged {
+					t.Errorf("got %d %s, want 200, unchanged: %v", w.Code, w.Body, unchanged)
+				}
+			}
+			d.ask(http.MethodPost, page+begin, `{"new":true}`)
+			ends(false)
+			logged(2)
+			ends(true)
+			logged(2)
+			must(t, server.Stream(journal.InboxStream(bot), jet.MemoryConfig{}).Purge(t.Context(), "bot.in.demo."+heldChat.Key()))
+			ends(false)
+			logged(3)
+		})
+	}
+}
+
+// Who reads an act, and why one is refused, reads sentences.
+func TestActsAreToldInWords(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, openRooms(t))
+	const page = "/v1/chats/telegram%2F7/"
+	part := hold(t, d.rooms)
+	for _, c := range []struct{ what, body, was, now string }{
+		{"pause", `{"reason":"ana talks to them"}`, "not paused", "paused by api since "},
+		{"resume", "", "paused by api since ", "not paused; resumed by api with --ask-again at "},
+		{"hold", "", "not paused; resumed by api", "its sends are held back by api since "},
+		{"release", "", "its sends are held back by api", "its sends are not held back; released by api at "},
+		{"release", `{"part":"` + part + `"}`, "held since ", "it is in the chat's journal"},
+		{"replay", "", "the records #1 to #", "to run again behind all others"},
+	} {
+		var did admin.Did
+		if err := json.Unmarshal(d.ask(http.MethodPost, page+c.what, c.body).Body.Bytes(), &did); err != nil || !strings.HasPrefix(did.Was, c.was) || !strings.Contains(did.Now, c.now) {
+			t.Errorf("%s: got %q and %q, %v, want %q and %q", c.what, did.Was, did.Now, err, c.was, c.now)
+		}
+	}
+	for _, what := range []string{"resume", "retry"} {
+		if w := d.ask(http.MethodPost, page+what, ""); w.Code != http.StatusConflict || strings.Contains(w.Body.String(), "botmesh: conflict") {
+			t.Errorf("%s: got %d %s, want 409 in words", what, w.Code, w.Body)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -130,11 +131,10 @@ func (a *API) releasePart(ctx context.Context, rooms *Rooms, r *http.Request, ch
 		return nil, err
 	}
 	return a.act(ctx, rooms, r, intent{
-		Act: acts.Act{Verb: verbRelease, Chat: &chat, Of: part}, before: parked[chat][at], after: to,
+		Act: acts.Act{Verb: verbRelease, Chat: &chat, Of: part}, before: parked[chat][at], after: to, unchanged: there,
+		was: fmt.Sprintf("held since %s: %s", parked[chat][at].At.Format(time.RFC3339), parked[chat][at].Error),
+		now: "it is in the chat's journal, to be sent after what is there before it; the user may see it twice",
 		do: func(ctx context.Context) error {
-			if there {
-				return nil
-			}
 			_, err := rooms.Journal.Publish(ctx, again)
 			return err
 		},

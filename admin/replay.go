@@ -49,6 +49,11 @@ type Replayed struct {
 	Word    string `json:"word,omitempty"`
 }
 
+// says is it in words.
+func (r Replayed) says() string {
+	return fmt.Sprintf("%d to run again behind all others; %d were there by the same word, %d are left out", r.Records, r.There, r.LeftOut)
+}
+
 // replayChat puts records of a chat into its journal again, each as a new record behind
 // all others, in their order, so that the workers run them and send what the bot says. A
 // crash leaves the first of them; done again, those that are there are passed over.
@@ -72,7 +77,7 @@ func (a *API) replayChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		return nil, err
 	}
 	return a.act(ctx, rooms, r, intent{
-		Act: acts.Act{Verb: "journal replay", Chat: &chat, Of: placesOf(is)}, before: asked, after: is,
+		Act: acts.Act{Verb: "journal replay", Chat: &chat, Of: placesOf(is)}, before: asked, after: is, was: fmt.Sprintf("the records #%d to #%d of the chat", is.First, is.Last), now: is.says(),
 		do: func(ctx context.Context) error {
 			for n, record := range todo {
 				if _, err := rooms.Journal.Publish(ctx, record); err != nil {

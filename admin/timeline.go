@@ -66,6 +66,11 @@ func (a *API) timeline(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 			return nil, err
 		}
 	}
+	if len(t.events) == 0 {
+		if known, err := rooms.knows(ctx, chat); err != nil || !known {
+			return nil, cmp.Or(err, absent("%s", unknown(chat)))
+		}
+	}
 	t.sort()
 	return t.events[max(0, len(t.events)-limit):], nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -42,10 +43,15 @@ func (c acting) act(ctx context.Context, a *app, path string, body any) error {
 
 func writeDid(w io.Writer, did admin.Did) error {
 	word := "done: "
-	if did.DryRun {
+	switch {
+	case did.Unchanged:
+		_, err := fmt.Fprintf(w, "nothing to do: %s\n  is so   %s\n", described(did.Act), did.Now)
+		return err
+	case did.DryRun:
 		word = "would be done: "
 	}
-	_, err := fmt.Fprintf(w, "%s%s\n  before  %s\n  after   %s\n", word, described(did.Act), did.Before, did.After)
+	// A worker of an older build has no words for it.
+	_, err := fmt.Fprintf(w, "%s%s\n  before  %s\n  after   %s\n", word, described(did.Act), cmp.Or(did.Was, string(did.Before)), cmp.Or(did.Now, string(did.After)))
 	return err
 }
 
@@ -111,14 +117,20 @@ func (c onChat) at(ctx context.Context, a *app, page string, body any) error {
 	return c.act(ctx, a, chatPath(chat, page), body)
 }
 
+// stopping is what there is to say of a stop.
+type stopping struct {
+	Reason string `help:"Why, for those who look." json:"reason"`
+	New    bool   `help:"Also a chat that nobody knows, as it has not written yet." json:"new,omitempty"`
+}
+
 type chatsPause struct {
 	onChat
-	Reason string `help:"Why, for those who look."`
+	stopping
 }
 
 // Run pauses a chat.
 func (c chatsPause) Run(ctx context.Context, a *app) error {
-	return c.at(ctx, a, "/pause", map[string]string{"reason": c.Reason})
+	return c.at(ctx, a, "/pause", c.stopping)
 }
 
 type chatsResume struct {

@@ -66,12 +66,12 @@ func (c outboxRetry) Run(ctx context.Context, a *app) error { return c.at(ctx, a
 
 type outboxHold struct {
 	onChat
-	Reason string `help:"Why, for those who look."`
+	stopping
 }
 
 // Run holds back what is sent to a chat.
 func (c outboxHold) Run(ctx context.Context, a *app) error {
-	return c.at(ctx, a, "/hold", map[string]string{"reason": c.Reason})
+	return c.at(ctx, a, "/hold", c.stopping)
 }
 
 type outboxRelease struct {

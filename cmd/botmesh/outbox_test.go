@@ -90,7 +90,7 @@ func TestAHeldPartIsFoundAndReleased(t *testing.T) {
 	}{
 		{[]string{"--part", part, "--dry-run"}, "would be done: outbox release telegram/42 " + part, 1, 0},
 		{[]string{"--part", part}, "done: outbox release telegram/42 " + part, 0, 1},
-		{[]string{"--part", part}, "done: outbox release", 0, 1},
+		{[]string{"--part", part}, "nothing to do: outbox release", 0, 1},
 	} {
 		code, stdout, stderr := finished(t, env, append([]string{"outbox", "release", "telegram/42"}, step.args...)...)
 		if code != 0 || !strings.HasPrefix(stdout, step.says) {
