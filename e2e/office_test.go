@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -124,10 +125,38 @@ func (o *office) run(c documented) {
 		o.follow(c, cmd)
 		return
 	}
+	o.document(line)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	_ = cmd.Run() // the code says it
 	if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(out.String(), c.says) {
 		o.t.Errorf("%s: got exit code %d, want %d and %q in\n%s", line, code, c.code, c.says, &out)
+	}
+}
+
+// acts are the commands that act, which --dry-run keeps from it. Delivering and rebuilding
+// are left out: what they show is told by tests of their own.
+var acts = regexp.MustCompile(`^botmesh (chats (pause|resume)|dlq (requeue|drop)|outbox (retry|hold|release)|leases break) `)
+
+// document holds what a command shows for programs to be one JSON document.
+func (o *office) document(line string) {
+	o.t.Helper()
+	if strings.Contains(line, "--deliver") || strings.Contains(line, "rebuild") {
+		return
+	}
+	if acts.MatchString(line) {
+		line += " --dry-run"
+	}
+	if own, is := strings.CutPrefix(line, "go run ./cmd/mybot replay"); is { // its chats come last
+		line = "go run ./cmd/mybot replay -o json" + own
+	} else {
+		line += " -o json"
+	}
+	var errs bytes.Buffer
+	cmd := o.shell(o.within(time.Minute), line, nil)
+	cmd.Stderr = &errs
+	out, _ := cmd.Output() // it exits as the command itself does
+	if !json.Valid(out) {
+		o.t.Errorf("%s: got no JSON document:\n%s%s", line, out, &errs)
 	}
 }
 

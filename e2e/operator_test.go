@@ -36,6 +36,9 @@ type documented struct {
 // in the same words. One that is inline mostly leaves out its chat: a command with the same
 // verb and with each flag that it names must be. And what is run here must be there.
 //
+// What shows something shows it with -o json too, as one document; an act does so without
+// acting, with --dry-run.
+//
 // SPEC: W3
 func TestEveryCommandForOperatorsRuns(t *testing.T) {
 	t.Parallel()
@@ -181,17 +184,20 @@ func (o *office) setAside() []documented {
 			}
 			o.idle(60 * time.Second)
 		}},
+		{command: "botmesh doctor", code: 1, says: "dead letters"}, // the page: 1, something is not fine
+		{command: "botmesh doctor -o json --waiting=5m", code: 1, says: `"dead letters"`},
 		{command: "botmesh dlq show 17", says: "/poison"},
 		{command: "botmesh dlq requeue 17 --dry-run", says: "would be done: dlq requeue"},
 		{command: "botmesh dlq requeue 17 18", says: "done: dlq requeue"},
 		{command: "botmesh dlq drop 19", says: "done: dlq drop"},
+		{command: "botmesh dlq drop --all --kind=record", code: 2, says: "say --yes", before: func() { o.idle(30 * time.Second) }}, // what was put back failed again
+		{command: "botmesh dlq drop --all --kind=record --yes", says: "done: dlq drop"},
+		{command: "botmesh dlq ls", says: "SEQ", before: o.noneSetAside},
 	}
 }
 
 func (o *office) others() []documented {
 	return []documented{
-		{command: "botmesh doctor", code: 1, says: "dead letters"}, // the page: 1, something is not fine
-		{command: "botmesh doctor -o json --waiting=5m", code: 1, says: `"dead letters"`},
 		{command: "botmesh dev", says: "http://", follows: true, environ: map[string]string{
 			"BOTMESH_NATS_URL": "nats://" + freeAddr(o.t), "BOTMESH_LISTEN": "127.0.0.1:0", "BOTMESH_ADMIN_LISTEN": "127.0.0.1:0"}},
 	}
@@ -215,6 +221,14 @@ func (o *office) loseCheckpoint() {
 	}
 	if err != nil {
 		o.t.Fatal(err)
+	}
+}
+
+// noneSetAside fails unless all dead letters are gone.
+func (o *office) noneSetAside() {
+	var dead []any
+	if o.json("botmesh dlq ls", &dead); len(dead) > 0 {
+		o.t.Errorf("got %d dead letters after all were dropped", len(dead))
 	}
 }
 

@@ -25,20 +25,26 @@ type acting struct {
 
 // act asks for an act, and shows what was done.
 func (c acting) act(ctx context.Context, a *app, path string, body any) error {
-	query := url.Values{}
-	if c.DryRun {
-		query.Set("dry_run", "1")
-	}
 	return a.withDesk(ctx, func(ctx context.Context, d *desk) error {
-		if c.As != "" {
-			d.actor = c.As
-		}
-		var did admin.Did
-		if err := d.ask(ctx, http.MethodPost, path, query, body, &did); err != nil {
+		did, err := c.do(ctx, d, path, body)
+		if err != nil {
 			return err
 		}
 		return c.show(a.stdout, did, func(w io.Writer) error { return writeDid(w, did) })
 	})
+}
+
+// do asks for an act.
+func (c acting) do(ctx context.Context, d *desk, path string, body any) (did admin.Did, err error) {
+	query := url.Values{}
+	if c.DryRun {
+		query.Set("dry_run", "1")
+	}
+	if c.As != "" {
+		d.actor = c.As
+	}
+	err = d.ask(ctx, http.MethodPost, path, query, body, &did)
+	return did, err
 }
 
 func writeDid(w io.Writer, did admin.Did) error {

@@ -93,31 +93,49 @@ type deadActing struct {
 	acting
 	deadFilter
 	Seq []uint64 `arg:"" optional:"" help:"The dead letters, as dlq ls numbers them."`
-	All bool     `help:"All that the other flags choose, up to the limit."`
+	All bool     `help:"All that the other flags choose, up to the limit. Without --yes it shows what would be done."`
+	Yes bool     `help:"Act on all of --all."`
 }
 
+// each acts on one after the other, and shows what was done, also if the next one failed.
+// What a name does an operator can foresee; what --all chooses has to be seen first.
 func (c deadActing) each(ctx context.Context, a *app, verb string) error {
 	if c.All == (len(c.Seq) > 0) {
 		return config.Wrong(errors.New("name the dead letters, or give --all"))
 	}
-	if c.All {
-		err := a.withDesk(ctx, func(ctx context.Context, d *desk) error {
+	unsure := c.All && !c.Yes && !c.DryRun
+	c.DryRun = c.DryRun || unsure
+	return a.withDesk(ctx, func(ctx context.Context, d *desk) error {
+		if c.All {
 			found, err := c.list(ctx, d)
+			if err != nil {
+				return err
+			}
 			for _, l := range found {
 				c.Seq = append(c.Seq, l.Seq)
 			}
+		}
+		all := []admin.Did{}
+		var failed error
+		for _, seq := range c.Seq {
+			did, err := c.do(ctx, d, deadPath(seq, verb), nil)
+			if err != nil {
+				failed = err
+				break
+			}
+			all = append(all, did)
+		}
+		err := c.show(a.stdout, all, func(w io.Writer) (err error) {
+			for _, did := range all {
+				err = errors.Join(err, writeDid(w, did))
+			}
 			return err
 		})
-		if err != nil {
-			return err
+		if failed == nil && unsure && len(all) > 0 {
+			failed = config.Wrong(fmt.Errorf("that is what would be done, to %d dead letters: say --yes", len(all)))
 		}
-	}
-	for _, seq := range c.Seq {
-		if err := c.act(ctx, a, deadPath(seq, verb), nil); err != nil {
-			return err
-		}
-	}
-	return nil
+		return errors.Join(err, failed)
+	})
 }
 
 type dlqRequeue struct{ deadActing }

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -110,10 +109,9 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 }
 
-type versionCommand struct{}
+type versionCommand struct{ output }
 
 // Run prints the version.
-func (versionCommand) Run(a *app) error {
-	_, err := io.WriteString(a.stdout, "botmesh "+program.Version()+"\n")
-	return err
+func (c versionCommand) Run(a *app) error {
+	return c.show(a.stdout, map[string]string{"version": program.Version()}, text("botmesh "+program.Version()+"\n"))
 }

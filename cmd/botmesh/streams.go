@@ -42,6 +42,7 @@ func (c streamsPlan) Run(ctx context.Context, a *app) error {
 }
 
 type streamsApply struct {
+	output
 	Force bool `help:"Raise a retention although chats that were idle for long may then answer old messages again."`
 }
 
@@ -56,7 +57,10 @@ func (c streamsApply) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return text(done(diff) + "all streams are as wanted now\n")(a.stdout)
+		if diff == nil {
+			diff = streams.Diff{}
+		}
+		return c.show(a.stdout, diff, text(done(diff)+"all streams are as wanted now\n"))
 	})
 }
 
