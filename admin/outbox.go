@@ -19,13 +19,16 @@ import (
 // outboxLetters is how far back the outbox is looked through for chats.
 const outboxLetters = 2000
 
-// Unsent is a chat with letters that are not delivered, or parts that are held.
+// Unsent is a chat with letters that are not delivered, parts that are held, or sends that
+// an operator holds back.
 type Unsent struct {
 	Chat string `json:"chat"`
 	Outbox
 	// Held are the parts that wait for an operator, since they may have reached the
 	// platform.
 	Held []Held `json:"held,omitempty"`
+	// Pause is what keeps its letters, if an operator does.
+	Pause *acts.Pause `json:"pause,omitempty"`
 }
 
 // Held is a part that is held.
@@ -35,9 +38,9 @@ type Held struct {
 	Error string    `json:"error,omitempty"`
 }
 
-// listOutbox shows the chats with letters that are not delivered, or parts that are
-// held, as far as the newest letters and what came of them tell; with chat=… that chat
-// alone, and all that is held of it.
+// listOutbox shows the chats whose sends an operator holds back, and those with letters
+// that are not delivered, or parts that are held, as far as the newest letters and what
+// came of them tell; with chat=… that chat alone, and all that is held of it.
 func (a *API) listOutbox(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
 	if text := r.FormValue("chat"); text != "" {
 		chat, err := botmesh.ParseChatKey(text)
@@ -50,17 +53,34 @@ func (a *API) listOutbox(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		}
 		u, err := rooms.unsent(ctx, chat)
 		u.Held = held[chat]
+		if pause, perr := rooms.Pauses.Get(ctx, chat); pause.On {
+			u.Pause = &pause
+		} else if err == nil {
+			err = perr
+		}
 		return []Unsent{u}, err
 	}
+	return rooms.allUnsent(ctx)
+}
+
+// allUnsent finds the chats with something to be sent, held back ones first.
+func (rooms *Rooms) allUnsent(ctx context.Context) ([]Unsent, error) {
 	letters, err := rooms.Outbox.History(ctx, botmesh.ChatKey{}, jet.Window{Limit: outboxLetters, Newest: true})
-	if err != nil || len(letters) == 0 {
-		return []Unsent{}, err
-	}
-	held, err := rooms.held(ctx, botmesh.ChatKey{}, letters[0].Seq)
 	if err != nil {
 		return nil, err
 	}
-	found, all := newChats(maxChats), []Unsent{}
+	held := map[botmesh.ChatKey][]Held{}
+	if len(letters) > 0 {
+		if held, err = rooms.held(ctx, botmesh.ChatKey{}, letters[0].Seq); err != nil {
+			return nil, err
+		}
+	}
+	found, all, paused := newChats(maxChats), []Unsent{}, map[botmesh.ChatKey]*acts.Pause{}
+	for _, pause := range rooms.Pauses.Paused() {
+		if paused[pause.Chat] = &pause; pause.Scope == acts.Delivery {
+			found.add(pause.Chat)
+		}
+	}
 	for _, chat := range slices.SortedFunc(maps.Keys(held), func(a, b botmesh.ChatKey) int { return strings.Compare(a.String(), b.String()) }) {
 		found.add(chat)
 	}
@@ -72,7 +92,8 @@ func (a *API) listOutbox(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		if err != nil {
 			return nil, err
 		}
-		if u.Held = held[chat]; u.Waiting > 0 || u.Held != nil {
+		u.Held, u.Pause = held[chat], paused[chat]
+		if u.Waiting > 0 || u.Held != nil || u.Pause != nil && u.Pause.Scope == acts.Delivery {
 			all = append(all, u)
 		}
 	}

@@ -210,3 +210,30 @@ func TestWhatIsNotHeldIsNotReleased(t *testing.T) {
 	}
 	d.expect(1, 0)
 }
+
+// Sends that an operator holds back are seen while nothing waits yet, with who and why.
+func TestAChatOnHoldIsListed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, openRooms(t))
+	for _, step := range []struct {
+		what, body string
+		listed     bool
+	}{
+		{"pause", `{"new":true}`, false}, // of which nothing is to be sent
+		{"resume", "", false},
+		{"hold", `{"reason":"ana reads first"}`, true},
+		{"release", "", false},
+	} {
+		if w := d.ask(http.MethodPost, "/v1/chats/telegram%2F7/"+step.what, step.body); w.Code != http.StatusOK {
+			t.Fatalf("%s: got %d %s, want 200", step.what, w.Code, w.Body)
+		}
+		for _, query := range []string{"", "?chat=telegram%2F7"} {
+			var all []admin.Unsent
+			must(t, json.Unmarshal(d.ask(http.MethodGet, "/v1/outbox"+query, "").Body.Bytes(), &all))
+			listed := len(all) == 1 && all[0].Chat == "telegram/7" && all[0].Pause != nil && all[0].Pause.Reason == "ana reads first"
+			if listed != step.listed || query == "" && len(all) > 0 != step.listed {
+				t.Errorf("after %s, outbox%s: got %+v, listed with its pause: want %v", step.what, query, all, step.listed)
+			}
+		}
+	}
+}

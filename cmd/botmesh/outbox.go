@@ -6,14 +6,16 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/admin"
 )
 
 type outboxCommand struct {
-	Ls      outboxList    `cmd:"" help:"List the chats with letters that are not delivered, or parts that are held."`
+	Ls      outboxList    `cmd:"" help:"List the chats with letters that are not delivered, parts that are held, or sends that an operator holds back."`
 	Retry   outboxRetry   `cmd:"" help:"Try now what was put off."`
 	Hold    outboxHold    `cmd:"" help:"Hold back what is sent to a chat; its records are run."`
 	Release outboxRelease `cmd:"" help:"Send what was held back, or a part that may have reached the platform."`
@@ -52,8 +54,15 @@ func writeUnsent(w io.Writer, all []admin.Unsent) error {
 			when = u.NotBefore.UTC().Format(time.RFC3339)
 		}
 		fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\n", u.Chat, u.Waiting, age(u.Oldest), u.Tries, when)
+		if p := u.Pause; p != nil {
+			word := "the chat is paused"
+			if p.Scope == acts.Delivery {
+				word = "held back"
+			}
+			fmt.Fprintln(t, strings.TrimRight(fmt.Sprintf("  %s by %s since %s: %s", word, p.By, p.Since.UTC().Format(time.RFC3339), p.Reason), ": "))
+		}
 		for _, h := range u.Held {
-			fmt.Fprintf(t, "held since %s: %s %s\n", h.At.Format(time.RFC3339), h.Part, h.Error)
+			fmt.Fprintf(t, "  held since %s, it may have been sent: %s %s\n", h.At.UTC().Format(time.RFC3339), h.Part, h.Error)
 		}
 	}
 	return t.Flush()
