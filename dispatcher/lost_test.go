@@ -2,6 +2,11 @@ package dispatcher_test
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -54,6 +59,90 @@ var lostTurns = map[botmesh.LossReason]func(w *world){
 	},
 }
 
+// taken is a coordinator that forgets the first turn right before it is released, and grants
+// it to another, who gives it up a moment later.
+type taken struct {
+	coord.Coordinator
+	w    *world
+	once *sync.Once
+}
+
+func (c taken) Take(ctx context.Context, r coord.Request) (coord.Turn, error) {
+	turn, err := c.Coordinator.Take(ctx, r)
+	return takenTurn{turn, c}, err
+}
+
+type takenTurn struct {
+	coord.Turn
+	taken
+}
+
+func (t takenTurn) Release(ctx context.Context, passed uint64) (err error) {
+	t.once.Do(func() {
+		t.w.hub.Forget()
+		other, wrong := coord.NewMemory(t.w.hub, coord.Config{Lease: lease})
+		if wrong == nil {
+			_, wrong = other.Take(ctx, coord.Request{Key: t.Key(), Place: 1})
+		}
+		if wrong != nil {
+			t.w.t.Error(wrong)
+			return
+		}
+		defer other.Close(context.WithoutCancel(ctx))
+		err = t.Turn.Release(ctx, passed)
+	})
+	if err != nil {
+		return err
+	}
+	return t.Turn.Release(ctx, passed)
+}
+
+// lines are those of a log.
+type lines struct{ list[string] }
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.add(string(line))
+	return len(line), nil
+}
+
+// tellsOf says what is wrong with what was told and logged of the one turn of chat a that
+// was lost.
+func tellsOf(t *testing.T, reason botmesh.LossReason, told []botmesh.TurnLost, logged []string) {
+	t.Helper()
+	if len(told) != 1 || told[0].Fence == 0 {
+		t.Fatalf("got %+v told, want one loss with its fence", told)
+	}
+	want := botmesh.TurnLost{Chat: key("a"), Fence: told[0].Fence, Reason: reason}
+	if diff := cmp.Diff(want, told[0]); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	logged = slices.DeleteFunc(logged, func(line string) bool { return !strings.Contains(line, "turn lost") })
+	line := fmt.Sprintf("level=WARN msg=\"turn lost\" chat=%s fence=%d reason=%s\n", key("a"), told[0].Fence, reason)
+	if len(logged) != 1 || !strings.HasSuffix(logged[0], line) {
+		t.Errorf("got %q logged, want one line %q", logged, line)
+	}
+}
+
+// SPEC: H11 T12. That a turn was lost may be found out when it is released, with all done: it
+// is told like any other loss.
+func TestATurnThatIsFoundLostAtItsReleaseIsTold(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		var told list[botmesh.TurnLost]
+		var logged lines
+		w.start(func(c *dispatcher.Config) {
+			c.Runner = bereft{c.Runner, &told, func() {}}
+			c.Coordinator = taken{c.Coordinator, w, &sync.Once{}}
+			c.Logger = slog.New(slog.NewTextHandler(&logged, nil))
+		})
+		w.post("a", "x")
+		w.settled(10 * time.Minute)
+		w.judge("a", 1, false)
+		time.Sleep(time.Hour) // virtual: until the turn is given back
+		tellsOf(t, botmesh.LossSuperseded, told.all(), logged.all())
+	})
+}
+
 // SPEC: H11 T12. A turn that was lost, or cut off, is told with its reason, once, and
 // neither an observer's panic nor one that hangs keeps the chat from going on.
 func TestALostTurnIsTold(t *testing.T) {
@@ -67,21 +156,15 @@ func TestALostTurnIsTold(t *testing.T) {
 				t.Parallel()
 				play(t, func(w *world) {
 					var told list[botmesh.TurnLost]
+					var logged lines
 					lose(w)
-					w.start(func(c *dispatcher.Config) { c.Runner = bereft{c.Runner, &told, suffer} })
+					w.start(func(c *dispatcher.Config) {
+						c.Runner, c.Logger = bereft{c.Runner, &told, suffer}, slog.New(slog.NewTextHandler(&logged, nil))
+					})
 					w.post("a", "x")
 					w.settled(10 * time.Minute)
 					w.judge("a", 1, false)
-					got := told.all()
-					for i := range got {
-						if got[i].Fence == 0 {
-							t.Error("got no fence")
-						}
-						got[i].Fence = 0
-					}
-					if diff := cmp.Diff([]botmesh.TurnLost{{Chat: key("a"), Reason: reason}}, got); diff != "" {
-						t.Errorf("told (-want +got):\n%s", diff)
-					}
+					tellsOf(t, reason, told.all(), logged.all())
 					time.Sleep(2 * time.Hour)
 				})
 			})
