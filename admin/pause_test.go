@@ -194,7 +194,7 @@ func TestActsAreToldInWords(t *testing.T) {
 		{"hold", "", "not paused; resumed by api", "its sends are held back by api since "},
 		{"release", "", "its sends are held back by api", "its sends are not held back; released by api at "},
 		{"release", `{"part":"` + part + `"}`, "held since ", "it is in the chat's journal"},
-		{"replay", "", "the records #1 to #", "to run again behind all others"},
+		{"replay", "", "records 1-", "to run again, behind all others: "},
 	} {
 		var did admin.Did
 		if err := json.Unmarshal(d.ask(http.MethodPost, page+c.what, c.body).Body.Bytes(), &did); err != nil || !strings.HasPrefix(did.Was, c.was) || !strings.Contains(did.Now, c.now) {

@@ -51,7 +51,7 @@ type Replayed struct {
 
 // says is it in words.
 func (r Replayed) says() string {
-	return fmt.Sprintf("%d to run again behind all others; %d were there by the same word, %d are left out", r.Records, r.There, r.LeftOut)
+	return fmt.Sprintf("to run again, behind all others: %d; there already by the same word: %d; left out: %d", r.Records, r.There, r.LeftOut)
 }
 
 // replayChat puts records of a chat into its journal again, each as a new record behind
@@ -77,7 +77,7 @@ func (a *API) replayChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		return nil, err
 	}
 	return a.act(ctx, rooms, r, intent{
-		Act: acts.Act{Verb: "journal replay", Chat: &chat, Of: placesOf(is)}, before: asked, after: is, was: fmt.Sprintf("the records #%d to #%d of the chat", is.First, is.Last), now: is.says(),
+		Act: acts.Act{Verb: "journal replay", Chat: &chat, Of: placesOf(is)}, before: asked, after: is, was: "records " + placesOf(is) + " of the chat", now: is.says(), unchanged: is.Records == 0,
 		do: func(ctx context.Context) error {
 			for n, record := range todo {
 				if _, err := rooms.Journal.Publish(ctx, record); err != nil {

@@ -108,7 +108,7 @@ func TestDev(t *testing.T) {
 		t.Errorf("deliver all: got code %d, %q and %q, want to be asked for --yes", code, stdout, stderr)
 	}
 	code, stdout, stderr = finished(t, env, "journal", "replay", key, "--deliver", "--from=1", "--to=1")
-	if code != 0 || !strings.Contains(stdout, "1 to run again behind all others") {
+	if code != 0 || !strings.Contains(stdout, "to run again, behind all others: 1;") {
 		t.Errorf("deliver one: got code %d, %q and %q, want it done", code, stdout, stderr)
 	}
 	if again := chat.hear(); again != first {
