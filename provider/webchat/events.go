@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/provider"
 )
 
 const (
@@ -35,10 +36,12 @@ type event struct {
 type eventPart struct {
 	ID string `json:"id"`
 	// Replaces is the id of the part whose place this one takes, if it takes one's.
-	Replaces string          `json:"replaces,omitempty"`
-	Text     string          `json:"text"`
-	Media    *eventMedia     `json:"media,omitempty"`
-	Buttons  [][]eventButton `json:"buttons,omitempty"`
+	Replaces string `json:"replaces,omitempty"`
+	Text     string `json:"text"`
+	// Runs are the text in its styles, if it has any.
+	Runs    []provider.Run  `json:"runs,omitempty"`
+	Media   *eventMedia     `json:"media,omitempty"`
+	Buttons [][]eventButton `json:"buttons,omitempty"`
 }
 
 // eventMedia is a file, by its http or https address.
@@ -61,6 +64,9 @@ func (c *Chat) event(l botmesh.Letter) event {
 		part := eventPart{ID: p.ID, Replaces: l.Replaced(p), Text: p.Send.Text}
 		if m := p.Send.Media; m != nil && m.URL != "" && p.Send.Validate() == nil {
 			part.Media = &eventMedia{m.Kind, m.URL, m.Name}
+		}
+		if words := (botmesh.Send{Text: p.Send.Text, Spans: p.Send.Spans}); len(words.Spans) > 0 && words.Validate() == nil {
+			part.Runs = provider.Runs(words)
 		}
 		for _, row := range p.Send.Buttons {
 			var out []eventButton

@@ -58,6 +58,21 @@ func TestPageHasNoMarkupFromText(t *testing.T) {
 	}
 }
 
+// All links are made in one place, which gives nothing of the page to where they lead.
+func TestPageLinksSafely(t *testing.T) {
+	t.Parallel()
+	data, err := files.ReadFile("page/chat.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	for _, once := range []string{".href = ", "element('a'", "link.target = '_blank'", "link.rel = 'noopener noreferrer'", `/^(https?:\/\/|mailto:|tel:)/i.test(run.url)`} {
+		if n := strings.Count(page, once); n != 1 {
+			t.Errorf("got %q %d times, want it once", once, n)
+		}
+	}
+}
+
 func TestNewNamesAllFaults(t *testing.T) {
 	t.Parallel()
 	_, err := New(Config{ID: "No", Secret: "short-secret", MaxStreams: -1})
@@ -82,6 +97,11 @@ func TestSender(t *testing.T) {
 	}
 	if _, err := NewSender("No"); err == nil {
 		t.Error("got no error for a wrong id, want one")
+	}
+	for _, style := range []botmesh.Style{botmesh.StyleBold, botmesh.StylePre, botmesh.StyleLink} {
+		if !s.Styles(style) {
+			t.Errorf("got %s not shown, want it shown", style)
+		}
 	}
 	long := botmesh.Send{Text: strings.Repeat("a", 100_000)}
 	if parts := s.Split(long); len(parts) != 1 || parts[0].Text != long.Text {

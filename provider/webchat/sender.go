@@ -15,6 +15,7 @@ type Sender struct{ id string }
 var (
 	_ provider.Sender     = (*Sender)(nil)
 	_ provider.Attacher   = (*Sender)(nil)
+	_ provider.Styler     = (*Sender)(nil)
 	_ provider.Idempotent = (*Sender)(nil)
 )
 
@@ -37,6 +38,9 @@ func (s *Sender) Split(send botmesh.Send) []botmesh.Send { return []botmesh.Send
 
 // Attaches implements [provider.Attacher]: the page shows images, and links to others.
 func (s *Sender) Attaches(m botmesh.Media) bool { return m.URL != "" }
+
+// Styles implements [provider.Styler]: the page shows all.
+func (s *Sender) Styles(botmesh.Style) bool { return true }
 
 // Call succeeds. The message's id is the part's.
 func (s *Sender) Call(_ context.Context, c provider.Call) (provider.Sent, error) {

@@ -3,7 +3,7 @@
 // The page of the web chat. The bot's side of the conversation is a stream of
 // letters, numbered by the outbox. The user's lines are kept by the browser, each
 // with the number of the letter it came after, so that a reload shows them in
-// their place. Everything is shown as text, never as markup.
+// their place. Everything is shown as text, in elements made here, never as markup.
 
 const $ = id => document.getElementById(id)
 const log = $('log'), form = $('form'), input = $('text')
@@ -76,7 +76,7 @@ function listen() {
 }
 
 function showPart(seq, part) {
-  const box = bubble('bot', part.text)
+  const box = bubble('bot', ...words(part))
   box.id = 'part-' + part.id
   if (part.media) attach(box, part)
   for (const row of part.buttons || []) {
@@ -97,10 +97,7 @@ function showPart(seq, part) {
 function attach(box, part) {
   const {kind, url, name} = part.media
   if (!/^https?:\/\//i.test(url)) return
-  const link = element('a', 'file', name || url)
-  link.href = url
-  link.target = '_blank'
-  link.rel = 'noopener noreferrer'
+  const link = anchor(url, 'file', name || url)
   if (kind === 'image' || kind === 'sticker') {
     const image = element('img', 'image')
     image.alt = name || kind
@@ -219,10 +216,42 @@ function place(box, seq, kind) {
   if (near) log.scrollTop = log.scrollHeight
 }
 
-function bubble(who, text) {
-  const box = element('div', 'said ' + who)
-  box.append(element('span', 'unseen', who === 'bot' ? 'Bot: ' : 'You: '), element('p', 'bubble', text))
+function bubble(who, ...nodes) {
+  const box = element('div', 'said ' + who), text = element('p', 'bubble')
+  text.append(...nodes)
+  box.append(element('span', 'unseen', who === 'bot' ? 'Bot: ' : 'You: '), text)
   return box
+}
+
+// words are a part's text as nodes: its stretches in their styles, or the text alone.
+function words(part) {
+  return part.runs ? part.runs.map((run, i) => styled(run, i > 0 && part.runs[i - 1].pre)) : [part.text]
+}
+
+const styles = {code: 'code', pre: 'code', bold: 'strong', italic: 'em', strike: 's'}
+
+// styled is a stretch in its styles. Lines of code are a block, after which the line is new.
+function styled(run, afterBlock) {
+  let node = document.createTextNode(afterBlock ? run.text.replace(/^\n/, '') : run.text)
+  for (const style in styles) {
+    if (!run[style]) continue
+    const outer = element(styles[style], style)
+    outer.append(node)
+    node = outer
+  }
+  if (!run.url || !/^(https?:\/\/|mailto:|tel:)/i.test(run.url)) return node
+  const link = anchor(run.url)
+  link.append(node)
+  return link
+}
+
+// anchor leads to another page, which learns nothing of this one.
+function anchor(url, style = '', text) {
+  const link = element('a', style, text)
+  link.href = url
+  link.target = '_blank'
+  link.rel = 'noopener noreferrer'
+  return link
 }
 
 function element(name, style, text) {
