@@ -56,6 +56,7 @@ var (
 	_ provider.Sender     = (*Sender)(nil)
 	_ provider.Opener     = (*Sender)(nil)
 	_ provider.Attacher   = (*Sender)(nil)
+	_ provider.Styler     = (*Sender)(nil)
 	_ provider.Idempotent = (*Sender)(nil)
 )
 
@@ -111,12 +112,26 @@ func (s *Sender) IdempotentCalls() bool { return true }
 // Attaches implements [provider.Attacher]: what becomes of a file is the backend's own.
 func (s *Sender) Attaches(botmesh.Media) bool { return true }
 
-// Split cuts a text over MaxText, see [provider.Splitter]. The buttons are with the
-// last part, a file with the first.
+// Styles implements [provider.Styler]: the backend is given all spans.
+func (s *Sender) Styles(botmesh.Style) bool { return true }
+
+// Split cuts a text over MaxText, see [provider.Splitter], and what is over
+// [DefaultMaxText] together with its spans. The buttons are with the last part, a file
+// with the first.
 func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
-	parts := provider.Parts(s.text.Split(send.Text), send.Buttons)
+	parts := provider.Parts(s.text.SplitStyled(send, s.text.Max, s.size), send.Buttons)
 	parts[0].Media = send.Media
 	return parts
+}
+
+// size is what a send takes of MaxText. The spans take what a webhook has room for
+// besides the longest text, and only then of that.
+func (s *Sender) size(send botmesh.Send) int {
+	spans, err := json.Marshal(send.Spans)
+	if err != nil {
+		panic(err) // there are only strings and numbers in it
+	}
+	return len(send.Text) + len(spans) - max(0, DefaultMaxText-s.text.Max)
 }
 
 type outgoing struct {
@@ -131,6 +146,7 @@ type data struct {
 	// ID is the part's, for people; webhook-id is made of it.
 	ID      string             `json:"id"`
 	Text    string             `json:"text"`
+	Spans   []botmesh.Span     `json:"spans,omitempty"`
 	Media   *botmesh.Media     `json:"media,omitempty"`
 	Buttons [][]botmesh.Button `json:"buttons,omitempty"`
 }
@@ -156,7 +172,8 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	}
 	now := s.now().UTC()
 	body, err := json.Marshal(outgoing{"message.send", now, data{
-		Conversation: c.Chat.Chat, Participant: c.Chat.Participant, ID: c.Part, Text: c.Send.Text, Media: c.Send.Media, Buttons: c.Send.Buttons,
+		Conversation: c.Chat.Chat, Participant: c.Chat.Participant, ID: c.Part,
+		Text: c.Send.Text, Spans: c.Send.Spans, Media: c.Send.Media, Buttons: c.Send.Buttons,
 	}})
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(fmt.Errorf("standardwebhooks: %w", err))

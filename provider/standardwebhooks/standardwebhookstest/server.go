@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 	"github.com/botmesh-go/botmesh/provider/standardwebhooks"
 )
@@ -33,6 +34,33 @@ func New(secrets string) *Server {
 	}
 }
 
+// outgoing is a message of the bot.
+type outgoing struct {
+	Type string `json:"type"`
+	Data struct {
+		Conversation string         `json:"conversation"`
+		Participant  string         `json:"participant"`
+		ID           string         `json:"id"`
+		Text         string         `json:"text"`
+		Spans        []botmesh.Span `json:"spans"`
+		Media        struct {
+			Kind string `json:"kind"`
+			URL  string `json:"url"`
+			Ref  string `json:"ref"`
+			Name string `json:"name"`
+		} `json:"media"`
+		Buttons [][]struct {
+			Label   string `json:"label"`
+			Payload string `json:"payload"`
+		} `json:"buttons"`
+	} `json:"data"`
+}
+
+// spansFit reports whether all spans are stretches of the text in styles that there are.
+func (o *outgoing) spansFit() bool {
+	return botmesh.Send{Text: o.Data.Text, Spans: o.Data.Spans}.Validate() == nil
+}
+
 // ServeHTTP takes a message.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
@@ -44,26 +72,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	var out struct {
-		Type string `json:"type"`
-		Data struct {
-			Conversation string `json:"conversation"`
-			Participant  string `json:"participant"`
-			ID           string `json:"id"`
-			Text         string `json:"text"`
-			Media        struct {
-				Kind string `json:"kind"`
-				URL  string `json:"url"`
-				Ref  string `json:"ref"`
-				Name string `json:"name"`
-			} `json:"media"`
-			Buttons [][]struct {
-				Label   string `json:"label"`
-				Payload string `json:"payload"`
-			} `json:"buttons"`
-		} `json:"data"`
-	}
-	if json.Unmarshal(body, &out) != nil || out.Type != "message.send" || out.Data.Conversation == "" || len(body) > 64<<10 {
+	var out outgoing
+	if json.Unmarshal(body, &out) != nil || out.Type != "message.send" || out.Data.Conversation == "" || len(body) > 64<<10 || !out.spansFit() {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
