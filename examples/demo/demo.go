@@ -21,6 +21,7 @@ import (
 func Bot() *bot.Bot {
 	b := bot.New()
 	b.Command("/start", start)
+	b.Command("/help", start)
 	b.Command("/echo <text>", echo)
 	b.Command("/count", count)
 	patience, _ := time.ParseDuration(os.Getenv("BOTMESH_DEMO_PATIENCE"))
@@ -41,7 +42,7 @@ func Bot() *bot.Bot {
 	return b
 }
 
-// start greets. What a handler says is sent when it has returned without error.
+// start greets, and is the help. What a handler says is sent when it has returned without error.
 func start(c *bot.Context) error {
 	c.Say("Hello! I know these commands:\n" + strings.Join(c.Commands(), "\n"))
 	return nil

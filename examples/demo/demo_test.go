@@ -21,8 +21,12 @@ import (
 
 func TestStartGreetsAndListsCommands(t *testing.T) {
 	t.Parallel()
-	flowtest.Play(t, demo.Bot()).User("/start").Bot(`Hello! I know these commands:
+	flowtest.Play(t, demo.Bot()).User("/start").Bot(greeting).User("/help").Bot(greeting)
+}
+
+const greeting = `Hello! I know these commands:
 /start
+/help
 /echo <text>
 /count
 /order
@@ -33,8 +37,7 @@ func TestStartGreetsAndListsCommands(t *testing.T) {
 /fail <times>
 /poison
 /whoami
-/cancel`)
-}
+/cancel`
 
 func TestEcho(t *testing.T) {
 	t.Parallel()
