@@ -188,6 +188,8 @@ func TestUnexpected(t *testing.T) {
 	for arg, want := range map[string]string{
 		"serve":     `unexpected argument "serve": settings are flags, such as --bot=demo`,
 		"--nats":    "--nats: unknown flag",
+		"--foo":     "--foo: unknown flag",
+		"--bots=x":  "--bots: unknown flag; did you mean --bot?",
 		"--leas=3s": "--leas: unknown flag; did you mean --lease?",
 		"-lease":    "-lease: unknown flag; did you mean --lease?",
 	} {

@@ -35,7 +35,7 @@ func Unexpected(arg string) error {
 // nearest is the known key that a typing error most likely meant, empty if none
 // is near.
 func nearest(key string, known []string) string {
-	best, least := "", max(2, len(key)/3)+1
+	best, least := "", max(1, len(key)/3)+1
 	for _, k := range known {
 		if d := distance(key, k); d < least {
 			best, least = k, d
