@@ -44,6 +44,7 @@ var house = map[string][]string{
 	"provider":                                       {},
 	"provider/...":                                   {"provider", "provider/httpcall"},
 	"provider/httpcall":                              {"provider"},
+	"provider/providertest":                          {"provider", "ingress", "internal/jet", "journal"},
 	"provider/fakeplatform":                          {},
 	"provider/telegram/telegramtest":                 {"provider/fakeplatform"},
 	"provider/whatsapp/whatsapptest":                 {"provider/fakeplatform"},

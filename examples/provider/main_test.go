@@ -75,6 +75,7 @@ func TestPager(t *testing.T) {
 	p := pagerAt(t, "")
 	providertest.Receiver(t, p, samples, "X-Pager-Signature")
 	providertest.SignedBody(t, p, samples)
+	providertest.Unknown(t, p, samples[1])
 	providertest.Sender(t, providertest.Platform{
 		Sender: func(t testing.TB, api string) provider.Sender { return pagerAt(t, api) },
 		Chat:   "5", Secret: "pager-token",

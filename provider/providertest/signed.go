@@ -3,6 +3,7 @@ package providertest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,10 +11,10 @@ import (
 )
 
 // SignedBody checks that r's signature covers the raw body: one changed byte is
-// refused, and so is the same JSON written anew.
+// answered 401, and so is the same JSON written anew.
 func SignedBody(t *testing.T, r provider.Receiver, samples []Sample) {
 	t.Helper()
-	rewritten := 0
+	rewritten, h := 0, open(t, r)
 	for _, s := range samples {
 		if err := r.Verify(s.Header, s.Body); err != nil {
 			t.Fatalf("%s: got %v, want the sample signed", s.Name, err)
@@ -24,9 +25,7 @@ func SignedBody(t *testing.T, r provider.Receiver, samples []Sample) {
 			}
 			body := bytes.Clone(s.Body)
 			body[i] ^= 1
-			if err := r.Verify(s.Header, body); err == nil {
-				t.Errorf("%s: got no error with byte %d of the body changed, want one", s.Name, i)
-			}
+			h.refused(t, s.Header, body, fmt.Sprintf("%s with byte %d of the body changed", s.Name, i))
 		}
 		var v any
 		if json.Unmarshal(s.Body, &v) != nil {
@@ -40,24 +39,28 @@ func SignedBody(t *testing.T, r provider.Receiver, samples []Sample) {
 			continue
 		}
 		rewritten++
-		if err := r.Verify(s.Header, body); err == nil {
-			t.Errorf("%s: got no error with its JSON written anew, want one", s.Name)
-		}
+		h.refused(t, s.Header, body, s.Name+" with its JSON written anew")
 	}
+	h.holds(t, "nothing signed", nil)
 	if rewritten == 0 {
 		t.Error("got no sample whose JSON differs when it is written anew, want one")
 	}
 }
 
 // Stale checks that a receiver whose clock is more than tolerance off the time at
-// which s was signed refuses it, early as late, and takes it within.
+// which s was signed answers it 401, early as late, and journals it within.
 func Stale(t *testing.T, at func(now time.Time) provider.Receiver, s Sample, signed time.Time, tolerance time.Duration) {
 	t.Helper()
 	for off, good := range map[time.Duration]bool{
 		-tolerance - time.Second: false, -tolerance: true, 0: true, tolerance: true, tolerance + time.Second: false,
 	} {
-		if err := at(signed.Add(off)).Verify(s.Header, s.Body); (err == nil) != good {
-			t.Errorf("%v off: got %v, want it taken %v", off, err, good)
+		h, want := open(t, at(signed.Add(off))), s.Want
+		if good {
+			h.accepted(t, s)
+		} else {
+			want = nil
+			h.refused(t, s.Header, s.Body, off.String()+" off")
 		}
+		h.holds(t, off.String()+" off", want)
 	}
 }

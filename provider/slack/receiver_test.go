@@ -67,6 +67,17 @@ func TestReceiver(t *testing.T) {
 	providertest.Receiver(t, r, all, SignatureHeader, TimestampHeader)
 	providertest.SignedBody(t, r, all)
 	providertest.Stale(t, func(now time.Time) provider.Receiver { return receiverAt(t, now) }, all[0], noon, Tolerance)
+	signed := func(name, typ, fields string) providertest.Sample {
+		body := []byte(eventOf(t, typ, fields))
+		return providertest.Sample{Name: name, Header: slacktest.Sign(testSecret, noon, body), Body: body}
+	}
+	const said = `"channel":"C0HALL001","ts":"1797000000.000100","event_ts":"1797000000.000100","text":"a",`
+	providertest.Unknown(t, r,
+		signed("an event", "channel_created", `"event_ts":"1.1","channel":{"id":"C1"}`), signed("a subtype", "message", said+`"user":"U0NORA001","subtype":"dream"`))
+	providertest.Own(t, r,
+		signed("of the bot", "message", said+`"user":"U0BOT0001","bot_id":"B1"`), signed("of the app", "message", said+`"user":"U0XXX","bot_id":"B1","app_id":"A0TEST001"`),
+		signed("of another bot", "message", said+`"user":"U0XXX","bot_id":"B2","app_id":"A2"`),
+		signed("a reaction", "reaction_added", `"user":"U0BOT0001","reaction":"eyes","event_ts":"1.1","item":{"channel":"C0HALL001","ts":"1.1"}`))
 }
 
 // The signature was made by another program than these.

@@ -58,6 +58,13 @@ func TestReceiver(t *testing.T) {
 	providertest.Receiver(t, r, all, SignatureHeader, TimestampHeader, IDHeader)
 	providertest.SignedBody(t, r, all)
 	providertest.Stale(t, func(now time.Time) provider.Receiver { return receiverAt(t, now, secret) }, all[0], noon, Tolerance)
+	var unknown []providertest.Sample
+	for name, body := range map[string]string{
+		"a type": `{"type":"dream.dreamt","timestamp":"2026-12-01T09:30:00Z","data":{"conversation":"c-17","user":"u-4","text":"a"}}`, "no type": `{}`,
+	} {
+		unknown = append(unknown, providertest.Sample{Name: name, Header: header(t, "msg_1", []byte(body)), Body: []byte(body)})
+	}
+	providertest.Unknown(t, r, unknown...)
 }
 
 // The signature was made by another program than this.

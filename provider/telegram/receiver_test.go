@@ -114,7 +114,15 @@ func TestReceiver(t *testing.T) {
 	if len(all) != webhooks {
 		t.Errorf("got %d samples with what they become, want all %d", len(all), webhooks)
 	}
-	providertest.Receiver(t, newReceiver(t), all, SecretHeader)
+	r := newReceiver(t)
+	providertest.Receiver(t, r, all, SecretHeader)
+	sample := func(name, body string) providertest.Sample {
+		return providertest.Sample{Name: name, Header: signed(), Body: []byte(body)}
+	}
+	const business = `{"update_id":1,"business_message":{"business_connection_id":"c","chat":{"id":7,"type":"private"},"text":"a",`
+	providertest.Unknown(t, r, sample("a kind", `{"update_id":1,"telepathy":{"thought":"a"}}`),
+		sample("a kind with a chat", `{"update_id":1,"telepathy":{"chat":{"id":7,"type":"private"},"from":{"id":7}}}`))
+	providertest.Own(t, r, sample("of the bot", business+`"from":{"id":7},"sender_business_bot":{"id":9}}}`), sample("of the owner", business+`"from":{"id":8}}}`))
 }
 
 func FuzzParse(f *testing.F) {

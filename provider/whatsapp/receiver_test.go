@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -130,6 +131,40 @@ func TestReceiver(t *testing.T) {
 	}
 	providertest.Receiver(t, newReceiver(t, testNumber), all, SignatureHeader)
 	providertest.SignedBody(t, newReceiver(t, testNumber), all)
+	signed := func(name, body string) providertest.Sample {
+		return providertest.Sample{Name: name, Header: whatsapptest.Sign(testSecret, []byte(body)), Body: []byte(body)}
+	}
+	providertest.Unknown(t, newReceiver(t, testNumber),
+		signed("a type of message", messageOf(`"type":"dream","dream":{}`)), signed("a field", webhookOf("account_update", `{"event":"VERIFIED"}`)))
+	providertest.Own(t, newReceiver(t, testNumber), signed("of the owner", string(read(t, "echo_of_owner"))))
+}
+
+// SPEC: J2 J3
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	items := []whatsapptest.Item{
+		whatsapptest.Text("wamid.1", noraPhone, "first"), whatsapptest.Text("wamid.2", "", "from nobody"), whatsapptest.Text("wamid.3", ivo, "other"),
+		whatsapptest.Status("wamid.0", noraPhone, "read"), whatsapptest.Text("wamid.4", noraPhone, "second"),
+	}
+	b := providertest.Batch{Post: func(of ...int) (http.Header, []byte) {
+		var chosen []whatsapptest.Item
+		for _, i := range of {
+			chosen = append(chosen, items[i])
+		}
+		body := whatsapptest.Webhook(testNumber, chosen...)
+		return whatsapptest.Sign(testSecret, body), body
+	}}
+	at := time.Unix(1796000000, 0).UTC()
+	item := func(typ botmesh.RecordType, id, user string, m botmesh.Message) {
+		rec := botmesh.Record{Type: typ, ID: testNumber + "/" + id, Chat: key(cmp.Or(user, "-")), User: user, SentAt: at, Message: m}
+		b.Want = append(b.Want, []botmesh.Record{rec})
+	}
+	item(botmesh.TypeMessage, "wamid.1", noraPhone, botmesh.Message{Text: "first", MessageID: "wamid.1"})
+	item(botmesh.TypeEvent, "wamid.2", "", botmesh.Message{Text: "from nobody", MessageID: "wamid.2"})
+	item(botmesh.TypeMessage, "wamid.3", ivo, botmesh.Message{Text: "other", MessageID: "wamid.3"})
+	item(botmesh.TypeStatus, "wamid.0/read", noraPhone, botmesh.Message{Of: "wamid.0", Status: "read"})
+	item(botmesh.TypeMessage, "wamid.4", noraPhone, botmesh.Message{Text: "second", MessageID: "wamid.4"})
+	providertest.Batches(t, newReceiver(t, testNumber), b)
 }
 
 // The signature of the sample was made by another program than these.
