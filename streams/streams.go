@@ -137,7 +137,7 @@ func ensure(ctx context.Context, js jetstream.JetStream, mode Mode, want jetstre
 	return nil, fmt.Errorf("streams: %s: %w: somebody keeps deleting it", want.Name, botmesh.ErrRefused)
 }
 
-// Guard is asked before a stream is changed. An error stops [Apply].
+// Guard is asked before any stream is changed. An error stops [Apply].
 type Guard func(have, want jetstream.StreamConfig) error
 
 // KeepTombstones guards against a retention that outlives what keeps old records
@@ -156,32 +156,52 @@ func KeepTombstones(life time.Duration) Guard {
 }
 
 // Apply makes absent streams and changes those that differ, and returns what it
-// found to differ. Replicas of zero are taken as [Replicas]. Some settings the
-// server never changes; it then says so, and the stream stays as it is.
-//
-// On an error some streams may be changed and others not; it may be repeated.
+// found to differ: [Plan] and [Diff.Apply].
 func Apply(ctx context.Context, js jetstream.JetStream, want []jetstream.StreamConfig, guards ...Guard) (Diff, error) {
 	diff, err := Plan(ctx, js, want)
 	if err != nil {
 		return nil, err
 	}
-	for _, change := range diff {
+	if err := diff.Check(guards...); err != nil {
+		return diff, err
+	}
+	return diff, diff.Apply(ctx, js)
+}
+
+// Check asks guards of each stream that would be changed. Nothing is changed.
+func (d Diff) Check(guards ...Guard) error {
+	for _, change := range d {
+		for _, guard := range guards {
+			if change.Absent {
+				continue
+			}
+			if err := guard(change.have, change.want); err != nil {
+				return fmt.Errorf("streams: apply: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Apply makes absent streams and changes those that differ. Some settings the server
+// never changes; it then says so, and the stream stays as it is. A stream that
+// somebody else made meanwhile is left as that one made it.
+//
+// On an error some streams may be changed and others not; after another [Plan] it may
+// be repeated.
+func (d Diff) Apply(ctx context.Context, js jetstream.JetStream) error {
+	for _, change := range d {
 		if change.Absent {
 			if err := create(ctx, js, change.want); err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-				return diff, err
+				return err
 			}
 			continue
 		}
-		for _, guard := range guards {
-			if err := guard(change.have, change.want); err != nil {
-				return diff, fmt.Errorf("streams: apply: %w", err)
-			}
-		}
 		if _, err := js.UpdateStream(ctx, merge(change.have, change.want)); err != nil {
-			return diff, fmt.Errorf("streams: change %s: %w", change.Stream, writeFailed(err))
+			return fmt.Errorf("streams: change %s: %w", change.Stream, writeFailed(err))
 		}
 	}
-	return diff, nil
+	return nil
 }
 
 func create(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) error {
