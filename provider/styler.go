@@ -12,23 +12,23 @@ import (
 
 // Styler is implemented by a Sender whose platform can show styles in a text.
 type Styler interface {
-	// Styles reports whether the platform shows a style. Split and Call get no span of
-	// another: the text of a link that is not shown has its address behind it.
+	// Styles reports whether the platform shows a span: by its style, and for a link by where
+	// it leads. Split and Call get no other: the text of a link that is not shown has its
+	// address behind it.
 	//
 	// Split cuts the text as one without spans, with room for what they add, see
 	// [Splitter.SplitStyled]; each part gets its share of them afterwards, so that no cut
 	// breaks any. Call shows what [Plain] makes of it where the platform refuses the styles.
-	Styles(style botmesh.Style) bool
+	Styles(span botmesh.Span) bool
 }
 
-// spell leaves in s the spans whose style a platform shows, and writes where the other
-// links lead.
+// spell leaves in s the spans that a platform shows, and writes where the other links lead.
 func spell(s Sender, send botmesh.Send) botmesh.Send {
 	if len(send.Spans) == 0 {
 		return send
 	}
 	styler, _ := s.(Styler)
-	shows := func(span botmesh.Span) bool { return styler != nil && styler.Styles(span.Style) }
+	shows := func(span botmesh.Span) bool { return styler != nil && styler.Styles(span) }
 	var keep, links []botmesh.Span
 	for _, span := range send.Spans {
 		switch {

@@ -21,7 +21,7 @@ type styled struct {
 }
 
 func (s styled) ID() string                             { return "styled" }
-func (s styled) Styles(style botmesh.Style) bool        { return strings.Contains(s.styles, string(style)) }
+func (s styled) Styles(span botmesh.Span) bool          { return strings.Contains(s.styles, string(span.Style)) }
 func (s styled) Split(send botmesh.Send) []botmesh.Send { return s.split(send) }
 func (s styled) Call(context.Context, provider.Call) (provider.Sent, error) {
 	return provider.Sent{}, nil

@@ -24,7 +24,7 @@ var (
 )
 
 // Styles implements [provider.Styler].
-func (s *Sender) Styles(botmesh.Style) bool { return true }
+func (s *Sender) Styles(botmesh.Span) bool { return true }
 
 // stretch is lines of a rich text, or lines of code.
 type stretch struct {

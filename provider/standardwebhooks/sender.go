@@ -113,7 +113,7 @@ func (s *Sender) IdempotentCalls() bool { return true }
 func (s *Sender) Attaches(botmesh.Media) bool { return true }
 
 // Styles implements [provider.Styler]: the backend is given all spans.
-func (s *Sender) Styles(botmesh.Style) bool { return true }
+func (s *Sender) Styles(botmesh.Span) bool { return true }
 
 // Split cuts a text over MaxText, see [provider.Splitter], and what is over
 // [DefaultMaxText] together with its spans. The buttons are with the last part, a file

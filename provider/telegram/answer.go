@@ -70,6 +70,12 @@ func (a answer) unchanged() bool {
 	return a.Code == http.StatusBadRequest && strings.Contains(a.Description, "message is not modified")
 }
 
+// refusesStyles reports whether the styles of a text are refused, or where a link leads. Telegram
+// says so in many ways, all of which name an entity; it has sent nothing then.
+func (a answer) refusesStyles() bool {
+	return a.Code == http.StatusBadRequest && !a.foreign && strings.Contains(strings.ToLower(a.Description), "entit")
+}
+
 // outcome says what an answer means for the message.
 func (a answer) outcome() (provider.Sent, error) {
 	if a.OK {

@@ -33,31 +33,31 @@ func (s *Sender) Attaches(m botmesh.Media) bool {
 
 // splitFile keeps a text with its file, or lets it follow if it is too long.
 func splitFile(send botmesh.Send) []botmesh.Send {
-	if send.Text != "" && send.Media.Kind == botmesh.MediaSticker || splitter.Unit.Len(send.Text) > MaxCaption {
-		return provider.Above(send.Media, provider.Parts(splitter.Split(send.Text), send.Buttons))
+	if send.Text != "" && send.Media.Kind == botmesh.MediaSticker || splitter.Unit.Len(send.Text) > MaxCaption || size(send) > MaxText {
+		return provider.Above(send.Media, provider.Parts(splitter.SplitStyled(send, MaxText, size), send.Buttons))
 	}
 	return []botmesh.Send{{Text: send.Text, Media: send.Media, Buttons: send.Buttons}}
 }
 
 // attachment is a file in a call, in the field of its kind.
 type attachment struct {
-	Photo    string `json:"photo,omitempty"`
-	Video    string `json:"video,omitempty"`
-	Audio    string `json:"audio,omitempty"`
-	Voice    string `json:"voice,omitempty"`
-	Document string `json:"document,omitempty"`
-	Sticker  string `json:"sticker,omitempty"`
-	Caption  string `json:"caption,omitempty"`
+	Photo           string   `json:"photo,omitempty"`
+	Video           string   `json:"video,omitempty"`
+	Audio           string   `json:"audio,omitempty"`
+	Voice           string   `json:"voice,omitempty"`
+	Document        string   `json:"document,omitempty"`
+	Sticker         string   `json:"sticker,omitempty"`
+	Caption         string   `json:"caption,omitempty"`
+	CaptionEntities []entity `json:"caption_entities,omitempty"`
 }
 
-// attach makes msg a call that sends the file of a send, and returns its method.
-func (msg *outgoing) attach(send botmesh.Send) (method string) {
-	if send.Media == nil {
+// attach makes msg a call that sends a file, nil for none, and returns its method.
+func (msg *outgoing) attach(m *botmesh.Media) (method string) {
+	if m == nil {
 		return "sendMessage"
 	}
-	msg.Text, msg.Caption = "", send.Text
-	at := send.Media.Ref + send.Media.URL // one of which is empty
-	switch send.Media.Kind {
+	at := m.Ref + m.URL // one of which is empty
+	switch m.Kind {
 	case botmesh.MediaImage:
 		msg.Photo = at
 	case botmesh.MediaVideo:
@@ -71,5 +71,5 @@ func (msg *outgoing) attach(send botmesh.Send) (method string) {
 	case botmesh.MediaSticker:
 		msg.Sticker = at
 	}
-	return methods[send.Media.Kind]
+	return methods[m.Kind]
 }

@@ -44,6 +44,7 @@ var (
 	_ provider.Typist  = (*Sender)(nil)
 
 	_ provider.Attacher = (*Sender)(nil)
+	_ provider.Styler   = (*Sender)(nil)
 )
 
 // What Telegram asks of bots: no more than 30 messages a second, one a second in a
@@ -87,9 +88,9 @@ func (s *Sender) ID() string { return s.id }
 // Close closes the idle connections of the sender's own transport.
 func (s *Sender) Close() { s.api.client.Close() }
 
-// Call sends one message. It is made once; only the answer that a group has
-// become a supergroup, which is certainly no delivery, is followed to the new
-// chat.
+// Call sends one message. It is made once; only two answers that certainly are no
+// delivery are followed by another call at once: that a group has become a supergroup,
+// to the new chat, and that the styles of the text are refused, with the plain text.
 //
 // The error is made by [provider.Retry] for 429 (with Telegram's delay), when the
 // call was never written, and when the token or the address is wrong (401, 404,
@@ -107,12 +108,12 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(err)
 	}
-	msg := outgoing{ChatID: to.chat, Topic: to.topic, Business: to.business, Text: c.Send.Text, Markup: keyboard}
-	method := msg.attach(c.Send)
-	a, err := s.api.call(ctx, method, msg)
+	msg := outgoing{ChatID: to.chat, Topic: to.topic, Business: to.business, Markup: keyboard}
+	method := msg.attach(c.Send.Media)
+	a, err := s.say(ctx, method, msg, c.Send)
 	if err == nil && a.Code == http.StatusBadRequest && a.Parameters.MigrateTo != 0 {
 		msg.ChatID = a.Parameters.MigrateTo
-		a, err = s.api.call(ctx, method, msg)
+		a, err = s.say(ctx, method, msg, c.Send)
 	}
 	if err != nil {
 		return provider.Sent{}, err
@@ -120,20 +121,33 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	return a.outcome()
 }
 
-// Edit implements [provider.Editor].
+// say makes a call with the text of a send. If Telegram refuses its styles, it is called
+// again at once with the plain text: it certainly took nothing, so nothing comes twice.
+func (s *Sender) say(ctx context.Context, method string, msg outgoing, send botmesh.Send) (answer, error) {
+	msg.write(send)
+	a, err := s.api.call(ctx, method, msg)
+	if err == nil && len(send.Spans) > 0 && a.refusesStyles() {
+		msg.write(unstyled(send))
+		a, err = s.api.call(ctx, method, msg)
+	}
+	return a, err
+}
+
+// Edit implements [provider.Editor]. A group that has become a supergroup has other
+// messages, so that is a refusal.
 func (s *Sender) Edit(ctx context.Context, c provider.Call, messageID string) error {
 	to, err := parseAddress(c.Chat.Chat)
 	if err != nil {
 		return provider.Permanent(err)
 	}
-	msg := outgoing{ChatID: to.chat, Business: to.business, Text: c.Send.Text}
+	msg := outgoing{ChatID: to.chat, Business: to.business}
 	if msg.Message, err = strconv.ParseInt(messageID, 10, 64); err != nil {
 		return provider.Permanent(fmt.Errorf("telegram: message %q is not a message's number", messageID))
 	}
 	if msg.Markup, err = inlineKeyboard(c.Send.Buttons); err != nil {
 		return provider.Permanent(err)
 	}
-	a, err := s.api.call(ctx, "editMessageText", msg)
+	a, err := s.say(ctx, "editMessageText", msg, c.Send)
 	if err != nil || a.unchanged() {
 		return err
 	}
@@ -161,13 +175,14 @@ func (s *Sender) Typing(ctx context.Context, chat botmesh.ChatKey, _ string) (ti
 // outgoing is a call of sendMessage, sendPhoto and the like, editMessageText or
 // sendChatAction.
 type outgoing struct {
-	Business string  `json:"business_connection_id,omitempty"`
-	ChatID   int64   `json:"chat_id"`
-	Topic    int64   `json:"message_thread_id,omitempty"`
-	Message  int64   `json:"message_id,omitempty"`
-	Text     string  `json:"text,omitempty"`
-	Action   string  `json:"action,omitempty"`
-	Markup   *markup `json:"reply_markup,omitempty"`
+	Business string   `json:"business_connection_id,omitempty"`
+	ChatID   int64    `json:"chat_id"`
+	Topic    int64    `json:"message_thread_id,omitempty"`
+	Message  int64    `json:"message_id,omitempty"`
+	Text     string   `json:"text,omitempty"`
+	Entities []entity `json:"entities,omitempty"`
+	Action   string   `json:"action,omitempty"`
+	Markup   *markup  `json:"reply_markup,omitempty"`
 	attachment
 }
 

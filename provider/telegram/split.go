@@ -10,11 +10,11 @@ const MaxText = 4096
 
 var splitter = provider.Splitter{Unit: provider.UTF16, Max: MaxText}
 
-// Split cuts a text over [MaxText], see [provider.Splitter]. The buttons are below
-// the last part. A text over [MaxCaption], and one with a sticker, follows the file.
+// Split cuts a text over [MaxText], see [provider.Splitter], and one of more entities than
+// Telegram shows. The buttons are below the last part. A text over [MaxCaption], and one with a sticker, follows the file.
 func (s *Sender) Split(send botmesh.Send) []botmesh.Send {
 	if send.Media != nil {
 		return splitFile(send)
 	}
-	return provider.Parts(splitter.Split(send.Text), send.Buttons)
+	return provider.Parts(splitter.SplitStyled(send, MaxText, size), send.Buttons)
 }

@@ -99,7 +99,7 @@ func TestSender(t *testing.T) {
 		t.Error("got no error for a wrong id, want one")
 	}
 	for _, style := range []botmesh.Style{botmesh.StyleBold, botmesh.StylePre, botmesh.StyleLink} {
-		if !s.Styles(style) {
+		if !s.Styles(botmesh.Span{Style: style}) {
 			t.Errorf("got %s not shown, want it shown", style)
 		}
 	}

@@ -40,7 +40,7 @@ func (s *Sender) Split(send botmesh.Send) []botmesh.Send { return []botmesh.Send
 func (s *Sender) Attaches(m botmesh.Media) bool { return m.URL != "" }
 
 // Styles implements [provider.Styler]: the page shows all.
-func (s *Sender) Styles(botmesh.Style) bool { return true }
+func (s *Sender) Styles(botmesh.Span) bool { return true }
 
 // Call succeeds. The message's id is the part's.
 func (s *Sender) Call(_ context.Context, c provider.Call) (provider.Sent, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Styles implements [provider.Styler]. A text has no links but for the addresses in it.
-func (s *Sender) Styles(style botmesh.Style) bool { return style != botmesh.StyleLink }
+func (s *Sender) Styles(span botmesh.Span) bool { return span.Style != botmesh.StyleLink }
 
 // mark is what is written before and behind a stretch of a text, in bytes. Apps take it for
 // markup within a line, at the borders of words, and without white space on its inside.

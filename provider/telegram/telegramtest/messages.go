@@ -1,6 +1,7 @@
 package telegramtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,13 +16,15 @@ import (
 )
 
 type outgoing struct {
-	Business string `json:"business_connection_id"`
-	ChatID   int64  `json:"chat_id"`
-	Message  int64  `json:"message_id"`
-	Topic    int64  `json:"message_thread_id"`
-	Text     string `json:"text"`
-	Action   string `json:"action"`
-	Caption  string `json:"caption"`
+	Business string   `json:"business_connection_id"`
+	ChatID   int64    `json:"chat_id"`
+	Message  int64    `json:"message_id"`
+	Topic    int64    `json:"message_thread_id"`
+	Text     string   `json:"text"`
+	Entities []entity `json:"entities"`
+	Action   string   `json:"action"`
+	Caption  string   `json:"caption"`
+	Below    []entity `json:"caption_entities"`
 	files
 	Markup struct {
 		Keyboard [][]button `json:"inline_keyboard"`
@@ -92,6 +95,9 @@ func (o *outgoing) fault() string {
 		return "message is too long"
 	case units(o.Caption) > 1024:
 		return "message caption is too long"
+	}
+	if why := cmp.Or(entitiesFault(o.Text, o.Entities), entitiesFault(o.Caption, o.Below)); why != "" {
+		return why
 	}
 	for _, row := range o.Markup.Keyboard {
 		for _, b := range row {

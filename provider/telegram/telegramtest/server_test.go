@@ -24,6 +24,11 @@ func call(t testing.TB, s *Server, path, body string) (int, string) {
 
 func TestRefusesWhatTelegramRefuses(t *testing.T) {
 	t.Parallel()
+	// The text is an emoji of two units and a letter.
+	bold := func(at string) string { return `{"chat_id":5,"text":"😀a","entities":[{"type":"bold",` + at + `}]}` }
+	link := func(to string) string {
+		return `{"chat_id":5,"text":"a","entities":[{"type":"text_link","offset":0,"length":1,"url":"` + to + `"}]}`
+	}
 	const send, photo = "/bot" + token + "/sendMessage", "/bot" + token + "/sendPhoto"
 	for name, c := range map[string]struct {
 		path, body string
@@ -46,6 +51,19 @@ func TestRefusesWhatTelegramRefuses(t *testing.T) {
 		"NotFetched":  {photo, `{"chat_id":5,"photo":"https://files.invalid/a.png"}`, 400, "wrong file identifier/HTTP URL specified"},
 		"UnknownFile": {photo, `{"chat_id":5,"photo":"AgAC"}`, 400, "wrong remote file identifier"},
 		"FileAsText":  {send, `{"chat_id":5,"text":"a","photo":"https://example.org/a.png"}`, 400, "no message"},
+		"Bold":        {send, bold(`"offset":2,"length":1`), 200, `"message_id":1`},
+		"BoldCaption": {photo, `{"chat_id":5,"photo":"https://example.org/a.png","caption":"a","caption_entities":[{"type":"bold","offset":0,"length":2}]}`, 400, "ends after the end"},
+		"BoldBefore":  {send, bold(`"offset":-1,"length":1`), 400, "incorrect offset -1"},
+		"BoldBack":    {send, bold(`"offset":1,"length":-1`), 400, "incorrect length -1"},
+		"BoldBehind":  {send, bold(`"offset":4,"length":1`), 400, "begins after the end"},
+		"BoldBeyond":  {send, bold(`"offset":2,"length":2`), 400, "ends after the end"},
+		"BoldFromIn":  {send, bold(`"offset":1,"length":2`), 400, "entity begins in a middle"},
+		"BoldToIn":    {send, bold(`"offset":0,"length":1`), 400, "ends in a middle"},
+		"NoType":      {send, `{"chat_id":5,"text":"a","entities":[{"type":"shiny","offset":0,"length":1}]}`, 400, "can't parse MessageEntity: Unsupported type"},
+		"Link":        {send, link("https://example.org/?a=b"), 200, `"message_id":1`},
+		"LinkNowhere": {send, link("https://localhost/"), 400, "Wrong HTTP URL"},
+		"LinkToCall":  {send, link("tel:112"), 400, "Wrong HTTP URL"},
+		"LinkScheme":  {send, link("ftp://example.org/"), 400, "is invalid"},
 		"NoLabel":     {send, `{"chat_id":5,"text":"a","reply_markup":{"inline_keyboard":[[{"callback_data":"a"}]]}}`, 400, "button"},
 	} {
 		t.Run(name, func(t *testing.T) {
