@@ -47,10 +47,10 @@ type Media struct {
 }
 
 // Validate says what is wrong with a send that no platform has to be asked about: with its
-// file and its spans. The error does not say the file's address. What a platform has against a
+// file, its spans and the message that it edits. The error does not say the file's address. What a platform has against a
 // text it says itself.
 func (s Send) Validate() error {
-	if err := errors.Join(checkSpans(s.Text, s.Spans), s.Media.check()); err != nil {
+	if err := errors.Join(checkSpans(s.Text, s.Spans), s.Media.check(), s.checkEdits()); err != nil {
 		return fmt.Errorf("botmesh: send: %w", err)
 	}
 	return nil

@@ -1,6 +1,13 @@
 package botmesh
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Send is one outgoing message, as the bot says it. A provider splits it into
 // parts, each of them one call to the platform and a Send of its own.
@@ -22,6 +29,24 @@ type Send struct {
 	// becomes this one, counted from 1; zero for none. Where the platform can not edit, or
 	// that message did not go out, or this one has a file, it is a message of its own.
 	Replaces int `json:"replaces,omitempty"`
+	// Edits is the platform's id of an earlier message of the bot in this chat that becomes
+	// this one, such as Message.Of of a pressed button; empty for none. Where the platform can
+	// not edit, or not that message any more, or this one has a file, it is a message of its own.
+	Edits string `json:"edits,omitempty"`
+}
+
+// MaxMessageID is how long a platform's id of a message may be, in bytes.
+const MaxMessageID = 512
+
+// checkEdits says what is wrong with the message that a send edits.
+func (s Send) checkEdits() error {
+	if len(s.Edits) > MaxMessageID || !utf8.ValidString(s.Edits) || strings.ContainsFunc(s.Edits, unicode.IsControl) {
+		return fmt.Errorf("the id of the message to edit has %d bytes or is no line of text, want at most %d", len(s.Edits), MaxMessageID)
+	}
+	if s.Edits != "" && (s.Grows || s.Replaces > 0) {
+		return errors.New("a send edits an earlier message, and grows or replaces another too")
+	}
+	return nil
 }
 
 // Button is one choice offered below a message.

@@ -43,3 +43,18 @@ func TestSpansOfASend(t *testing.T) {
 		t.Errorf("too many: got error %v, want the bound in it", err)
 	}
 }
+
+func TestOnlyAnIDIsEdited(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]botmesh.Send{
+		"":                      {Text: "a", Edits: strings.Repeat("1", botmesh.MaxMessageID)},
+		"want at most 512":      {Text: "a", Edits: strings.Repeat("1", botmesh.MaxMessageID+1)},
+		"is no line of text":    {Text: "a", Edits: "1\n2"},
+		"and grows or replaces": {Text: "a", Edits: "1", Grows: true},
+		"replaces another too":  {Text: "a", Edits: "1", Replaces: 1},
+	} {
+		if err := s.Validate(); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got error %v, want %q", s, err, want)
+		}
+	}
+}

@@ -83,6 +83,15 @@ func (t *Turn) Send(s botmesh.Send) {
 	}
 }
 
+// Edit changes an earlier message of the bot in this chat into m when the run has ended well.
+// message is the platform's id of it, as a record has it: c.Record().Message.Of of a pressed
+// button or a reaction, ReplyTo of an answer; with an empty one m is a message of its own. Where the platform can not edit, or not that message
+// any more, or m has a file, m is a message of its own.
+func (t *Turn) Edit(message string, m botmesh.Send) {
+	m.Edits = message
+	t.Send(m)
+}
+
 // SendNow sends a message at once ("one moment…"), before what was said with
 // Send. A repeated run skips as many SendNow calls as an earlier one committed,
 // whatever their text.

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -47,11 +48,11 @@ func (o *Outbox) edits(p part) string {
 	if _, ok := o.senders[p.letter.Chat.Provider].(provider.Editor); !ok {
 		return ""
 	}
-	return p.Growing[p.letter.Replaced(p.of())]
+	return cmp.Or(p.of().Send.Edits, p.Growing[p.letter.Replaced(p.of())])
 }
 
 // show has the platform show p: as an edit, if p replaces a message that the platform took
-// and can change. A crash after an edit repeats it, which nobody sees. What the platform
+// and can change, or edits one. A crash after an edit repeats it, which nobody sees. What the platform
 // can change no more is said anew, unless it is in doubt and to be held. An error of an edit
 // comes with the message's id.
 func (o *Outbox) show(ctx context.Context, p part) (provider.Sent, error) {

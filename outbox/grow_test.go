@@ -169,3 +169,34 @@ func TestWhatCanBeReplacedIsOfOneRecord(t *testing.T) {
 		}
 	})
 }
+
+// An earlier message becomes another: by its id, in the chat's order, and once more after a
+// crash. What follows its first part, and what the platform can not change, is of its own.
+func TestALetterEditsAnEarlierMessage(t *testing.T) {
+	gone := provider.Permanent(errors.New("gone"))
+	for name, c := range map[string]struct {
+		change func(*Config)
+		refuse string
+		send   botmesh.Send
+		want   []string
+	}{
+		"it can":                         {editing, "", botmesh.Send{Text: "yes,more", Edits: "7"}, []string{"a:7=yes", "a:more"}},
+		"the platform can not edit":      {func(*Config) {}, "", botmesh.Send{Text: "yes", Edits: "7"}, []string{"a:yes"}},
+		"the message is gone":            {editing, "7=yes", botmesh.Send{Text: "yes", Edits: "7"}, []string{"a:7=yes", "a:yes"}},
+		"a file is a message of its own": {attaching, "", botmesh.Send{Text: "yes", Edits: "7", Media: image("").Media}, []string{"a:yes", "a:end"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(w *world) {
+				a := w.process("a", c.change)
+				a.answer = func(_ context.Context, part string) error {
+					if part == c.refuse {
+						return gone
+					}
+					return nil
+				}
+				a.deliver(a.sayIn(botmesh.LetterID(chatA, "j1", 1), c.send))
+				want(w, "calls", w.called(), c.want)
+			})
+		})
+	}
+}

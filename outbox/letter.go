@@ -24,7 +24,7 @@ const headerID = "Bot-Id"
 // and every part gets its id. A part of the n-th send is <letter>/<n>.<part>; of
 // the one send of an eager letter (its id ends in /e<n>) it is <letter>.<part>.
 //
-// Of a send that replaces a message its first part does; of one that grows only the first
+// Of a send that replaces or edits a message its first part does; of one that grows only the first
 // part is sent.
 //
 // It does no I/O, and the same arguments make the same letter. It fails if there
@@ -54,7 +54,10 @@ func (o *Outbox) Letter(id string, chat botmesh.ChatKey, sends []botmesh.Send, a
 			parts = parts[:1]
 		}
 		for p, part := range parts {
-			part.Grows, part.Replaces = grows, 0
+			part.Grows, part.Replaces, part.Edits = grows, 0, ""
+			if p == 0 && part.Media == nil {
+				part.Edits = send.Edits
+			}
 			if p == 0 && !eager {
 				part.Replaces = send.Replaces
 			}

@@ -35,7 +35,9 @@ type chat struct {
 	locale  string                     // of the user's messages
 	user    map[string]json.RawMessage // what is kept of the one user there is
 	told    []botmesh.Command          // to other chats, not looked at yet
-	buttons []botmesh.Button           // of the last message that had some
+	count   int                        // of the bot's messages, which are their ids
+	buttons []botmesh.Button           // of the last message that has some
+	offered string                     // the id of that message
 	files   map[string]string          // that the user sent, by their reference
 }
 
@@ -136,8 +138,13 @@ func (c *chat) commit(o botmesh.Outcome, m *midway) []botmesh.Send {
 		maps.DeleteFunc(c.user, func(_ string, value json.RawMessage) bool { return value == nil })
 	}
 	for _, s := range said {
-		if len(s.Buttons) > 0 {
-			c.buttons = slices.Concat(s.Buttons...)
+		id := s.Edits
+		if id == "" || s.Media != nil {
+			c.count++
+			id = strconv.Itoa(c.count)
+		}
+		if len(s.Buttons) > 0 || id == c.offered {
+			c.buttons, c.offered = slices.Concat(s.Buttons...), id
 		}
 	}
 	return said
@@ -191,11 +198,16 @@ func (c *chat) tap(label string) (botmesh.Record, error) {
 	var labels []string
 	for _, b := range c.buttons {
 		if b.Label == label {
-			return botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: b.Payload}}, nil
+			return c.pressed(b), nil
 		}
 		labels = append(labels, b.Label)
 	}
 	return botmesh.Record{}, fmt.Errorf("tap: got buttons %q, want %q among them", labels, label)
+}
+
+// pressed is a press of one of the buttons.
+func (c *chat) pressed(b botmesh.Button) botmesh.Record {
+	return botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: b.Payload, Of: c.offered}}
 }
 
 // midway is what runs of one record do before they end.

@@ -69,3 +69,28 @@ func TestSpansAreLookedAt(t *testing.T) {
 		t.Errorf("got %q, want %q in it", got, want)
 	}
 }
+
+// A message whose button was pressed is changed, and has other buttons then, or none.
+func TestAnEditTakesButtonsAway(t *testing.T) {
+	t.Parallel()
+	yes := []botmesh.Button{{Label: "Yes", Payload: "/yes"}}
+	b := bot.New().
+		Command("/sure", func(c *bot.Context) error {
+			c.Say("hm")
+			c.Send(botmesh.Send{Text: "Sure?", Buttons: [][]botmesh.Button{yes}})
+			return nil
+		}).
+		Command("/yes", func(c *bot.Context) error {
+			c.Edit(c.Record().Message.Of, botmesh.Send{Text: "Sure: yes"})
+			c.Edit("another", botmesh.Send{Text: "other"})
+			return nil
+		})
+	p := flowtest.Play(t, b)
+	p.User("/sure").Bot("hm").Bot("Sure?").Tap("Yes").Bot("Sure: yes").Bot("other")
+	got := failure(t, func(tb testing.TB) {
+		flowtest.Play(tb, b).User("/sure").Bot("hm", "Sure?").Tap("Yes").Bot("Sure: yes", "other").Tap("Yes")
+	})
+	if want := "got buttons []"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
+}

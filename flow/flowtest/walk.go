@@ -121,8 +121,7 @@ func (w *walk) choose() botmesh.Record {
 	case n < 5:
 		return message(junk[w.rand.IntN(len(junk))])
 	case n < 12 && len(w.chat.buttons) > 0, len(w.answers) == 0 && len(w.chat.buttons) > 0:
-		b := w.chat.buttons[w.rand.IntN(len(w.chat.buttons))]
-		return botmesh.Record{Type: botmesh.TypeCallback, Message: botmesh.Message{Payload: b.Payload}}
+		return w.chat.pressed(w.chat.buttons[w.rand.IntN(len(w.chat.buttons))])
 	case len(w.answers) == 0:
 		return message(junk[w.rand.IntN(len(junk))])
 	}

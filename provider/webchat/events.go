@@ -1,6 +1,7 @@
 package webchat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,7 @@ type eventButton struct {
 func (c *Chat) event(l botmesh.Letter) event {
 	e := event{At: l.At}
 	for _, p := range l.Parts {
-		part := eventPart{ID: p.ID, Replaces: l.Replaced(p), Text: p.Send.Text}
+		part := eventPart{ID: p.ID, Replaces: cmp.Or(l.Replaced(p), p.Send.Edits), Text: p.Send.Text}
 		if m := p.Send.Media; m != nil && m.URL != "" && p.Send.Validate() == nil {
 			part.Media = &eventMedia{m.Kind, m.URL, m.Name}
 		}

@@ -307,3 +307,18 @@ func TestEventTellsFiles(t *testing.T) {
 		}
 	}
 }
+
+// What replaces a message is shown in its place, be it one of the same record or an earlier
+// one, whose id is that of its part.
+func TestAnEventSaysWhatItReplaces(t *testing.T) {
+	t.Parallel()
+	c := newTestChat(t, Config{})
+	l := botmesh.Letter{ID: "l", Parts: []botmesh.Part{{ID: "l/0.0", Send: botmesh.Send{Replaces: 1}}, {ID: "l/1.0", Send: botmesh.Send{Edits: "k/0.0"}}, {ID: "l/2.0"}}}
+	var got []string
+	for _, p := range c.event(l).Parts {
+		got = append(got, p.Replaces)
+	}
+	if diff := cmp.Diff([]string{"l/e0.0", "k/0.0", ""}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
