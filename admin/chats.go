@@ -58,6 +58,9 @@ type Chat struct {
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	Records    Records     `json:"records"`
 	Outbox     Outbox      `json:"outbox"`
+	// Held are the parts that wait for an operator, since they may have reached the
+	// platform.
+	Held []Held `json:"held,omitempty"`
 	// Dead counts its dead letters.
 	Dead int `json:"dead"`
 
@@ -170,14 +173,11 @@ func (rooms *Rooms) lookAtMany(ctx context.Context, chats []botmesh.ChatKey, lim
 	wanted := []*Chat{}
 	for some := range slices.Chunk(chats, looksAtOnce) {
 		found := make([]*Chat, len(some))
-		group, ctx := errgroup.WithContext(ctx)
-		for i, chat := range some {
-			group.Go(func() (err error) {
-				found[i], err = rooms.look(ctx, chat)
-				return err
-			})
-		}
-		if err := group.Wait(); err != nil {
+		err := eachOf(ctx, some, func(ctx context.Context, i int, chat botmesh.ChatKey) (err error) {
+			found[i], err = rooms.look(ctx, chat)
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 		for _, c := range found {
@@ -190,6 +190,16 @@ func (rooms *Rooms) lookAtMany(ctx context.Context, chats []botmesh.ChatKey, lim
 		}
 	}
 	return wanted, nil
+}
+
+// eachOf calls do for each of some chats, for several at once.
+func eachOf(ctx context.Context, chats []botmesh.ChatKey, do func(ctx context.Context, i int, chat botmesh.ChatKey) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(looksAtOnce)
+	for i, chat := range chats {
+		group.Go(func() error { return do(ctx, i, chat) })
+	}
+	return group.Wait()
 }
 
 // number reads a query value that is 1 to most.
@@ -224,23 +234,33 @@ func (rooms *Rooms) busy(ctx context.Context) ([]botmesh.ChatKey, error) {
 			}
 		}
 	}
-	from := uint64(1)
+	_, err := rooms.behind(ctx, 0, maxBehind, chats)
+	return chats.found, err
+}
+
+// behind adds the chats of so many records from a sequence on, or from where not all are
+// acknowledged if that is later, and returns where to go on, zero at the end.
+func (rooms *Rooms) behind(ctx context.Context, from uint64, records int, chats *chats) (next uint64, err error) {
+	from = max(from, 1)
 	switch backlog, err := rooms.Journal.Backlog(ctx); {
 	case err == nil:
-		from = backlog.Floor + 1
+		from = max(from, backlog.Floor+1)
 	case !errors.Is(err, botmesh.ErrNotFound): // else no worker ever looked
-		return nil, err
+		return 0, err
 	}
-	entries, err := rooms.Journal.List(ctx, journal.Filter{From: from, Limit: maxBehind})
+	entries, err := rooms.Journal.List(ctx, journal.Filter{From: from, Limit: records})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	for _, e := range entries {
 		if e.Record.Chat.Validate() == nil {
 			chats.add(e.Record.Chat)
 		}
 	}
-	return chats.found, nil
+	if len(entries) == records {
+		next = entries[records-1].Record.Seq + 1
+	}
+	return next, nil
 }
 
 // kept finds chats that have a checkpoint.

@@ -42,11 +42,14 @@ func (rooms *Rooms) look(ctx context.Context, chat botmesh.ChatKey) (*Chat, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := rooms.lookAtHeld(ctx, chat, c, say); err != nil {
+		return nil, err
+	}
 	if c.Dead = len(dead); c.Dead > 0 {
 		say("%d dead letters are kept: botmesh dlq ls --chat %s", c.Dead, c.Chat)
 	}
 	c.State = c.state(pause.On)
-	c.known = pause.ID != "" || c.Checkpoint != nil || c.Turn != nil || c.Records.Waiting+c.Dead > 0 || c.Outbox.Last > 0
+	c.known = pause.ID != "" || c.Checkpoint != nil || c.Turn != nil || c.Records.Waiting+c.Dead+len(c.Held) > 0 || c.Outbox.Last > 0
 	if len(c.Why) == 0 {
 		say("nothing waits")
 	}
@@ -228,6 +231,18 @@ func (rooms *Rooms) lookAtOutbox(ctx context.Context, chat botmesh.ChatKey, c *C
 		say("%d parts may have reached the platform without a receipt", o.Doubt)
 	}
 	return nil
+}
+
+func (rooms *Rooms) lookAtHeld(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) error {
+	letters, err := rooms.held(ctx, chat)
+	for _, l := range letters {
+		c.Held = append(c.Held, heldOf(l))
+	}
+	if len(letters) > 0 {
+		say("%d parts are held as they may have reached the platform, the first %s: ask the user, then botmesh outbox release or drop %s --part=%s",
+			len(letters), since(letters[0].At), c.Chat, letters[0].Part)
+	}
+	return err
 }
 
 // since and until say a time as people do, beside when it is.

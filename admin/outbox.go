@@ -3,21 +3,28 @@ package admin
 import (
 	"context"
 	"fmt"
-	"maps"
+	"math"
 	"net/http"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/acts"
-	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
-// outboxLetters is how far back the outbox is looked through for chats.
-const outboxLetters = 2000
+// outboxPage is how many records are read for the chats that they are of at a time.
+const outboxPage = 1000
+
+// OutboxPage is a page of the chats with something unsent.
+type OutboxPage struct {
+	Chats []Unsent `json:"chats"`
+	// Next is what to ask for as from to see more, zero if there is none. A chat may be
+	// on several pages.
+	Next uint64 `json:"next,omitempty"`
+}
 
 // Unsent is a chat with letters that are not delivered, parts that are held, or sends that
 // an operator holds back.
@@ -34,76 +41,79 @@ type Unsent struct {
 // Held is a part that is held.
 type Held struct {
 	Part  string    `json:"part"`
-	At    time.Time `json:"at"`
+	At    time.Time `json:"at"` // since when
 	Error string    `json:"error,omitempty"`
 }
 
-// listOutbox shows the chats whose sends an operator holds back, and those with letters
-// that are not delivered, or parts that are held, as far as the newest letters and what
-// came of them tell; with chat=… that chat alone, and all that is held of it.
+// listOutbox shows the chats whose sends an operator holds back, and those with parts that
+// are held or letters that are not delivered; with chat=… that chat alone. The first page
+// has all that are on hold, or have parts that are held, up to [journal.MaxList] of those.
+// For letters it goes through the records that are not all acknowledged, as none is whose
+// letters wait, with from=… from there on.
 func (a *API) listOutbox(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
 	if text := r.FormValue("chat"); text != "" {
 		chat, err := botmesh.ParseChatKey(text)
 		if err != nil {
 			return nil, wrongError{err}
 		}
-		held, err := rooms.held(ctx, chat, 0)
-		if err != nil {
-			return nil, err
-		}
 		u, err := rooms.unsent(ctx, chat)
-		u.Held = held[chat]
-		if pause, perr := rooms.Pauses.Get(ctx, chat); pause.On {
-			u.Pause = &pause
-		} else if err == nil {
-			err = perr
-		}
-		return []Unsent{u}, err
+		return OutboxPage{Chats: []Unsent{u}}, err
 	}
-	return rooms.allUnsent(ctx)
+	from := uint64(0)
+	if text := r.FormValue("from"); text != "" {
+		var err error
+		if from, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return nil, wrong(fmt.Sprintf("from is %q, want the next of a page", text))
+		}
+	}
+	return rooms.allUnsent(ctx, from)
 }
 
 // allUnsent finds the chats with something to be sent, held back ones first.
-func (rooms *Rooms) allUnsent(ctx context.Context) ([]Unsent, error) {
-	letters, err := rooms.Outbox.History(ctx, botmesh.ChatKey{}, jet.Window{Limit: outboxLetters, Newest: true})
-	if err != nil {
-		return nil, err
-	}
-	held := map[botmesh.ChatKey][]Held{}
-	if len(letters) > 0 {
-		if held, err = rooms.held(ctx, botmesh.ChatKey{}, letters[0].Seq); err != nil {
-			return nil, err
-		}
-	}
-	found, all, paused := newChats(maxChats), []Unsent{}, map[botmesh.ChatKey]*acts.Pause{}
-	for _, pause := range rooms.Pauses.Paused() {
-		if paused[pause.Chat] = &pause; pause.Scope == acts.Delivery {
+func (rooms *Rooms) allUnsent(ctx context.Context, from uint64) (page OutboxPage, err error) {
+	found := newChats(math.MaxInt)
+	if from == 0 {
+		for _, pause := range rooms.Pauses.Paused() {
 			found.add(pause.Chat)
 		}
-	}
-	for _, chat := range slices.SortedFunc(maps.Keys(held), func(a, b botmesh.ChatKey) int { return strings.Compare(a.String(), b.String()) }) {
-		found.add(chat)
-	}
-	for _, l := range letters {
-		found.add(l.Letter.Chat)
-	}
-	for _, chat := range found.found {
-		u, err := rooms.unsent(ctx, chat)
+		held, err := rooms.held(ctx, botmesh.ChatKey{})
 		if err != nil {
-			return nil, err
+			return page, err
 		}
-		u.Held, u.Pause = held[chat], paused[chat]
-		if u.Waiting > 0 || u.Held != nil || u.Pause != nil && u.Pause.Scope == acts.Delivery {
-			all = append(all, u)
+		for _, l := range held {
+			found.add(l.Chat)
 		}
 	}
-	return all, nil
+	if page.Next, err = rooms.behind(ctx, from, outboxPage, found); err != nil {
+		return page, err
+	}
+	all := make([]Unsent, len(found.found))
+	err = eachOf(ctx, found.found, func(ctx context.Context, i int, chat botmesh.ChatKey) (err error) {
+		all[i], err = rooms.unsent(ctx, chat)
+		return err
+	})
+	page.Chats = slices.DeleteFunc(all, func(u Unsent) bool {
+		return u.Waiting == 0 && u.Held == nil && (u.Pause == nil || u.Pause.Scope != acts.Delivery)
+	})
+	return page, err
 }
 
 func (rooms *Rooms) unsent(ctx context.Context, chat botmesh.ChatKey) (Unsent, error) {
 	var c Chat
-	err := rooms.lookAtOutbox(ctx, chat, &c, func(string, ...any) {})
-	return Unsent{Chat: chat.String(), Outbox: c.Outbox}, err
+	quiet := func(string, ...any) {}
+	err := rooms.lookAtOutbox(ctx, chat, &c, quiet)
+	if err == nil {
+		err = rooms.lookAtHeld(ctx, chat, &c, quiet)
+	}
+	u := Unsent{Chat: chat.String(), Outbox: c.Outbox, Held: c.Held}
+	if err != nil {
+		return u, err
+	}
+	pause, err := rooms.Pauses.Get(ctx, chat)
+	if pause.On {
+		u.Pause = &pause
+	}
+	return u, err
 }
 
 // retrySends has what was put off tried now, whatever the platform or the limits said.

@@ -14,52 +14,36 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/journal"
 )
 
 // verbRelease is the act of releasing a part, or what an operator held back.
 const verbRelease = "outbox release"
 
-// held finds the held parts that were not released, by chat: of one chat, or with a zero
-// chat of all, of which the outbox tells at or after a sequence.
-func (rooms *Rooms) held(ctx context.Context, chat botmesh.ChatKey, from uint64) (map[botmesh.ChatKey][]Held, error) {
-	all, err := rooms.parked(ctx, chat, from)
-	if err != nil {
-		return nil, err
-	}
-	for chat, parts := range all {
-		tried, err := rooms.releases(ctx, chat)
-		if err != nil {
-			return nil, err
-		}
-		parts = slices.DeleteFunc(parts, func(h Held) bool { return tried[h.Part].done })
-		if all[chat] = parts; len(parts) == 0 {
-			delete(all, chat)
-		}
-	}
-	return all, nil
+// held finds the parts that are held, of a chat or with a zero chat of all, the oldest
+// first, up to [journal.MaxList].
+func (rooms *Rooms) held(ctx context.Context, chat botmesh.ChatKey) ([]journal.DeadLetter, error) {
+	return rooms.Journal.DeadLetters(ctx, journal.Filter{Chat: chat, Kind: journal.DeadHeld, Limit: journal.MaxList})
 }
 
-// parked finds the parts that were held, released since or not, as held does.
-func (rooms *Rooms) parked(ctx context.Context, chat botmesh.ChatKey, from uint64) (map[botmesh.ChatKey][]Held, error) {
-	links, err := rooms.Outbox.Held(ctx, chat, from)
-	if err != nil {
-		return nil, err
+// heldPart finds a part that is held.
+func (rooms *Rooms) heldPart(ctx context.Context, chat botmesh.ChatKey, part string) (l journal.DeadLetter, ok bool, err error) {
+	all, err := rooms.held(ctx, chat)
+	at := slices.IndexFunc(all, func(l journal.DeadLetter) bool { return l.Part == part })
+	if at < 0 {
+		return l, false, err
 	}
-	byKey := map[string][]Held{}
-	for _, l := range links {
-		byKey[l.Chat] = append(byKey[l.Chat], Held{l.Receipt.Part, l.At.UTC(), l.Receipt.Error})
-	}
-	all := map[botmesh.ChatKey][]Held{}
-	for key, parts := range byKey {
-		of := chat
-		if of == (botmesh.ChatKey{}) {
-			if of, err = rooms.chatOf(ctx, key); err != nil {
-				continue // its checkpoint is gone, and with it how the chat is called
-			}
-		}
-		all[of] = parts
-	}
-	return all, nil
+	return all[at], true, nil
+}
+
+func heldOf(l journal.DeadLetter) Held { return Held{l.Part, l.At.UTC(), firstLine(l.Error)} }
+
+func saysHeld(l journal.DeadLetter) string {
+	return fmt.Sprintf("held since %s%s", l.At.UTC().Format(time.RFC3339), because(firstLine(l.Error)))
+}
+
+func notHeld(chat botmesh.ChatKey, part string) error {
+	return absent("%s is not held: botmesh outbox ls --chat %s names what is", part, chat)
 }
 
 // attempt is what was logged of the releases of a part.
@@ -101,17 +85,9 @@ func (rooms *Rooms) releases(ctx context.Context, chat botmesh.ChatKey) (map[str
 // crash leaves a release that was logged and not done, so it may be repeated: the record
 // is the same by its id, and goes to the journal once.
 func (a *API) releasePart(ctx context.Context, rooms *Rooms, r *http.Request, chat botmesh.ChatKey, part string) (any, error) {
-	parked, err := rooms.parked(ctx, chat, 0)
+	l, held, err := rooms.heldPart(ctx, chat, part)
 	if err != nil {
 		return nil, err
-	}
-	send, err := rooms.partOf(ctx, chat, part)
-	if err != nil {
-		return nil, err
-	}
-	at := slices.IndexFunc(parked[chat], func(h Held) bool { return h.Part == part })
-	if at < 0 {
-		return nil, conflict("%s is not held: botmesh outbox ls --chat %s names what is", part, chat)
 	}
 	releases, err := rooms.releases(ctx, chat)
 	if err != nil {
@@ -119,7 +95,7 @@ func (a *API) releasePart(ctx context.Context, rooms *Rooms, r *http.Request, ch
 	}
 	sum := sha256.Sum256([]byte(part))
 	again := botmesh.Record{
-		Type: botmesh.TypeCommand, ID: "release:" + hex.EncodeToString(sum[:16]), Chat: chat, Sends: []botmesh.Send{send}, RequeueOf: part,
+		Type: botmesh.TypeCommand, ID: "release:" + hex.EncodeToString(sum[:16]), Chat: chat, Sends: []botmesh.Send{l.Send}, RequeueOf: part, Trace: l.Trace,
 	}
 	there, to := false, releasing{Record: again.ID, Epoch: rooms.Journal.Epoch()}
 	if before, tried := releases[part]; tried {
@@ -127,17 +103,47 @@ func (a *API) releasePart(ctx context.Context, rooms *Rooms, r *http.Request, ch
 			return nil, err
 		}
 	}
+	if !held && !there {
+		return nil, notHeld(chat, part)
+	}
 	if to.Behind, err = rooms.Journal.End(ctx); err != nil {
 		return nil, err
 	}
 	return a.act(ctx, rooms, r, intent{
-		Act: acts.Act{Verb: verbRelease, Chat: &chat, Of: part}, before: parked[chat][at], after: to, unchanged: there,
-		was: fmt.Sprintf("held since %s: %s", parked[chat][at].At.Format(time.RFC3339), parked[chat][at].Error),
-		now: "it is in the chat's journal, to be sent after what is there before it; the user may see it twice",
+		Act: acts.Act{Verb: verbRelease, Chat: &chat, Of: part}, before: heldOf(l), after: to, unchanged: !held,
+		was: saysHeld(l), now: "it is in the chat's journal, to be sent after what is there before it; the user may see it twice",
 		do: func(ctx context.Context) error {
-			_, err := rooms.Journal.Publish(ctx, again)
-			return err
+			if !there {
+				if _, err := rooms.Journal.Publish(ctx, again); err != nil {
+					return err
+				}
+			}
+			return rooms.Journal.Forget(ctx, l)
 		},
+	})
+}
+
+// dropSend leaves a held part as it is, for good: it is not sent, and waits no more.
+func (a *API) dropSend(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
+	chat, err := chatOf(r)
+	if err != nil {
+		return nil, err
+	}
+	var asked release
+	if err := readAct(r, &asked); err != nil {
+		return nil, err
+	}
+	l, held, err := rooms.heldPart(ctx, chat, asked.Part)
+	if err == nil && !held {
+		err = notHeld(chat, asked.Part)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.act(ctx, rooms, r, intent{
+		Act: acts.Act{Verb: "outbox drop", Chat: &chat, Of: l.Part}, before: heldOf(l), after: nil,
+		was: saysHeld(l), now: "it is not sent; if it had not reached the platform, the user never sees it",
+		do: func(ctx context.Context) error { return rooms.Journal.Forget(ctx, l) },
 	})
 }
 
@@ -158,24 +164,8 @@ func (rooms *Rooms) released(ctx context.Context, chat botmesh.ChatKey, before a
 		there, err = rooms.Journal.HoldsBehind(ctx, chat, before.to.Record, before.to.Behind)
 	}
 	if errors.Is(err, botmesh.ErrNotFound) {
-		return false, conflict("it was released by %s at %s, and the journal keeps no record from then: ask the user whether it came",
+		return false, conflict("it was released by %s at %s, and the journal keeps no record from then: ask the user whether it came, then botmesh outbox drop",
 			before.by, before.at.UTC().Format(time.RFC3339))
 	}
 	return there, err
-}
-
-// partOf reads a part from its chat's letters.
-func (rooms *Rooms) partOf(ctx context.Context, chat botmesh.ChatKey, part string) (botmesh.Send, error) {
-	letters, err := rooms.Outbox.History(ctx, chat, jet.Window{Limit: outboxLetters, Newest: true})
-	if err != nil {
-		return botmesh.Send{}, err
-	}
-	for _, l := range letters {
-		for _, p := range l.Letter.Parts {
-			if p.ID == part {
-				return p.Send, nil
-			}
-		}
-	}
-	return botmesh.Send{}, absent("no part %s among the letters of %s", part, chat)
 }

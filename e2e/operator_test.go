@@ -125,6 +125,17 @@ func (o *office) rebuilding() []documented {
 }
 
 func (o *office) holding() []documented {
+	doubt := func(text string) {
+		o.weather(platform.Weather{Status: http.StatusBadGateway, Taken: true})
+		o.say(chat, "/echo "+text)
+		o.until("botmesh outbox ls --chat="+chatKey, `"part"`)
+		o.Weather(nil)
+	}
+	held := func() [2]string {
+		var unsent []struct{ Held []struct{ Part string } }
+		o.json("botmesh outbox ls --chat="+chatKey, &unsent)
+		return [2]string{"telegram.42/e1.7/0.0", unsent[0].Held[0].Part}
+	}
 	return []documented{
 		{command: "botmesh outbox hold telegram/42", says: "done: outbox hold", before: func() { o.idle(30 * time.Second) }},
 		{command: "botmesh outbox release telegram/42", says: "done: outbox release"},
@@ -136,17 +147,11 @@ func (o *office) holding() []documented {
 		{command: "botmesh outbox ls", says: "held since", before: func() {
 			o.Weather(nil)
 			o.hears(chat, "put off", 30*time.Second)
-			o.weather(platform.Weather{Status: http.StatusBadGateway, Taken: true})
-			o.say(chat, "/echo in doubt")
-			o.until("botmesh outbox ls --chat="+chatKey, `"part"`)
-			o.Weather(nil)
+			doubt("in doubt")
 		}},
 		{command: "botmesh outbox ls --chat=telegram/42", says: "held since"},
-		{command: "botmesh outbox release telegram/42 --part=telegram.42/e1.7/0.0", says: "done: outbox release", swap: func() [2]string {
-			var unsent []struct{ Held []struct{ Part string } }
-			o.json("botmesh outbox ls --chat="+chatKey, &unsent)
-			return [2]string{"telegram.42/e1.7/0.0", unsent[0].Held[0].Part}
-		}},
+		{command: "botmesh outbox release telegram/42 --part=telegram.42/e1.7/0.0", says: "done: outbox release", swap: held},
+		{command: "botmesh outbox drop telegram/42 --part=telegram.42/e1.7/0.0", says: "done: outbox drop", before: func() { doubt("again in doubt") }, swap: held},
 	}
 }
 

@@ -24,6 +24,7 @@ type DeadKind string
 const (
 	DeadRecord DeadKind = "record" // a record that kept failing
 	DeadSend   DeadKind = "send"   // a part that the platform will never take
+	DeadHeld   DeadKind = "held"   // a part that is held: it may have reached the platform
 )
 
 // Headers that a dead letter has beside those of the record.
@@ -64,6 +65,8 @@ type DeadPart struct {
 	// By is the place of the record for which it is set aside, if there is one, as
 	// epoch.sequence.
 	By string
+	// Held sets it aside as [DeadHeld], beside what is set aside of it otherwise.
+	Held bool
 }
 
 // SetAside stores a record as a dead letter, with its headers, body and trace as
@@ -105,14 +108,21 @@ func (j *Journal) SetAsidePart(ctx context.Context, d DeadPart) (by string, err 
 	if err != nil {
 		return "", fmt.Errorf("journal: set aside %s: %w", d.Part, err)
 	}
+	kind := DeadSend
+	if d.Held {
+		kind, what = DeadHeld, what+heldSuffix
+	}
 	m := jet.Msg{Subject: deadSubject(j.bot, d.Chat, what), Header: nats.Header{}, Data: data}
 	m.Header.Set(headerDeadPart, d.Part)
 	if d.By != "" {
 		m.Header.Set(headerDeadBy, d.By)
 	}
 	setTrace(m.Header, d.Trace)
-	return j.bury(ctx, DeadSend, d.Chat, m, d.Tries, d.Error)
+	return j.bury(ctx, kind, d.Chat, m, d.Tries, d.Error)
 }
+
+// heldSuffix is what the subject of a part ends in that is held.
+const heldSuffix = "-held"
 
 // recordPlace and partPlace are what the subject of a dead letter ends in.
 func recordPlace(epoch string, seq uint64) string { return epoch + "-" + strconv.FormatUint(seq, 10) }
@@ -180,6 +190,9 @@ func (j *Journal) bury(ctx context.Context, kind DeadKind, chat botmesh.ChatKey,
 		return "", fmt.Errorf("journal: set aside %s: %w", m.Subject, err)
 	}
 	if !repeated {
+		if kind == DeadHeld { // is counted as in doubt
+			return m.Header.Get(headerDeadBy), nil
+		}
 		telemetry.DeadLetters.Add(ctx, 1, metric.WithAttributes(telemetry.KeyKind.String(string(kind))))
 		return m.Header.Get(headerDeadBy), nil
 	}
@@ -197,7 +210,7 @@ type DeadLetter struct {
 	// Entry is the record, for the kind record. Its place is the one it had in the
 	// journal.
 	Entry Entry
-	// Part and Send are the part of the letter, for the kind send.
+	// Part and Send are the part of the letter, for the kinds send and held.
 	Part string
 	Send botmesh.Send
 	// By is that of the [DeadPart].
@@ -206,9 +219,10 @@ type DeadLetter struct {
 	Trace map[string]string
 }
 
-// DeadLetters lists dead letters in the order they were set aside. Those that were
-// forgotten do not count for the limit: to get past their marks all the dead letters
-// there are may be read. Errors are as of [Journal.List].
+// DeadLetters lists dead letters in the order they were set aside; parts that are held
+// are none, and listed only if that kind is asked for. What is not listed, and what was
+// forgotten, does not count for the limit: to get past it all that was set aside may be
+// read. Errors are as of [Journal.List].
 func (j *Journal) DeadLetters(ctx context.Context, f Filter) ([]DeadLetter, error) {
 	subject := allOf(familyDead, j.bot)
 	if f.Chat != (botmesh.ChatKey{}) {
@@ -216,7 +230,7 @@ func (j *Journal) DeadLetters(ctx context.Context, f Filter) ([]DeadLetter, erro
 	}
 	stored, err := scan(ctx, j.dead, subject, f, func(m jet.Stored) bool {
 		kind := DeadKind(m.Header.Get(headerDeadKind))
-		return kind != deadForgotten && (f.Kind == "" || kind == f.Kind)
+		return kind != deadForgotten && (kind == f.Kind || f.Kind == "" && kind != DeadHeld)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("journal: list dead letters: %w", err)
@@ -245,7 +259,7 @@ func (j *Journal) exhume(m jet.Stored) DeadLetter {
 	if provider, token, _, err := parseSubject(familyDead, j.bot, m.Subject); err == nil {
 		l.Chat, _ = chatOf(provider, token, m.Header.Get(headerChat))
 	}
-	if l.Kind == DeadSend {
+	if l.Kind == DeadSend || l.Kind == DeadHeld {
 		_ = json.Unmarshal(m.Data, &l.Send) // shown as empty
 		return l
 	}

@@ -286,3 +286,49 @@ func TestTheLimitCountsOnlyDeadLettersThatAreListed(t *testing.T) {
 		}
 	}
 }
+
+// A part that is held is no dead letter: it is listed and counted by itself, once, and
+// what else is set aside of the part has its own place.
+//
+// SPEC: O7
+func TestAPartThatIsHeldIsListedByItself(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	d := DeadPart{Chat: chat("1"), Part: botmesh.LetterID(chat("1"), "e1", 1) + "/0.0", Send: botmesh.Send{Text: "paid"}, Tries: 1, Held: true}
+	expect := func(held, dead int) {
+		t.Helper()
+		for want, count := range map[*int]func(context.Context) (int, time.Time, error){&held: j.HeldCount, &dead: j.DeadCount} {
+			if n, oldest, err := count(t.Context()); err != nil || n != *want || n > 0 == oldest.IsZero() {
+				t.Errorf("got a count of %d since %v (%v), want %d", n, oldest, err, *want)
+			}
+		}
+		of := deadOf(t, j, Filter{Kind: DeadHeld, Chat: d.Chat})
+		if len(of) != held || held > 0 && (of[0].Part != d.Part || of[0].Send.Text != "paid" || of[0].Kind != DeadHeld) {
+			t.Errorf("got %+v held, want %d", of, held)
+		}
+		if got := deadOf(t, j, Filter{}); len(got) != dead {
+			t.Errorf("got %+v, want %d dead letters", got, dead)
+		}
+	}
+	aside := func() {
+		t.Helper()
+		if _, err := j.SetAsidePart(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(0, 0)
+	aside()
+	aside()
+	expect(1, 0)
+	d.Held = false
+	aside()
+	expect(1, 1)
+	for _, l := range deadOf(t, j, Filter{Kind: DeadHeld}) {
+		if err := j.Forget(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.Held = true
+	aside()
+	expect(0, 1)
+}

@@ -25,8 +25,12 @@ const deadForgotten DeadKind = "forgotten"
 // Errors are as of [Journal.SetAside].
 func (j *Journal) Forget(ctx context.Context, l DeadLetter) error {
 	what := recordPlace(l.Entry.Record.Epoch, l.Entry.Record.Seq)
-	if l.Kind == DeadSend {
+	switch l.Kind {
+	case DeadSend:
 		what, _ = partPlace(l.Chat, l.Part)
+	case DeadHeld:
+		what, _ = partPlace(l.Chat, l.Part)
+		what += heldSuffix
 	}
 	subject, first, h := deadSubject(j.bot, l.Chat, what), uint64(0), nats.Header{}
 	h.Set(headerDeadKind, string(deadForgotten))
@@ -50,7 +54,7 @@ func (j *Journal) Forget(ctx context.Context, l DeadLetter) error {
 	return nil
 }
 
-// counted is how many dead letters a stream held when it was in a state.
+// counted is how many dead letters of a kind a stream held when it was in a state.
 type counted struct {
 	mu             sync.Mutex
 	last, messages uint64
@@ -62,18 +66,26 @@ type counted struct {
 // was set aside, the zero time if there is none. It reads them only when something
 // changed. botmesh.ErrRefused if nobody could answer.
 func (j *Journal) DeadCount(ctx context.Context) (n int, oldest time.Time, err error) {
+	return j.count(ctx, &j.counted, "")
+}
+
+// HeldCount counts the parts that are held as DeadCount does the dead letters.
+func (j *Journal) HeldCount(ctx context.Context) (n int, oldest time.Time, err error) {
+	return j.count(ctx, &j.countedHeld, DeadHeld)
+}
+
+func (j *Journal) count(ctx context.Context, c *counted, kind DeadKind) (n int, oldest time.Time, err error) {
 	info, err := j.dead.Info(ctx)
 	if err != nil {
 		return 0, time.Time{}, fmt.Errorf("journal: count dead letters: %w", err)
 	}
-	c := &j.counted
 	c.mu.Lock()
 	known, n, oldest := c.last == info.LastSeq && c.messages == info.Messages, c.n, c.oldest
 	c.mu.Unlock()
 	if known {
 		return n, oldest, nil
 	}
-	letters, err := j.DeadLetters(ctx, Filter{Limit: MaxList})
+	letters, err := j.DeadLetters(ctx, Filter{Kind: kind, Limit: MaxList})
 	if err != nil {
 		return 0, time.Time{}, err
 	}

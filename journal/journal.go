@@ -67,11 +67,11 @@ func (c Config) logger() *slog.Logger {
 // Journal is a bot's journal, to be read and written. Safe for concurrent use.
 type Journal struct {
 	*Publisher
-	dead    jet.Stream
-	epoch   string
-	ackWait time.Duration
-	nudges  atomic.Pointer[jet.Consumer]
-	counted counted // of the dead letters
+	dead                 jet.Stream
+	epoch                string
+	ackWait              time.Duration
+	nudges               atomic.Pointer[jet.Consumer]
+	counted, countedHeld counted // of the dead letters, and of the parts that are held
 }
 
 // Open reads the journal's epoch from its stream.

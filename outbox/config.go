@@ -42,9 +42,9 @@ type Config struct {
 	Senders []provider.Sender
 	// InDoubt is the policy of each provider id. Defaults to [Resend].
 	InDoubt map[string]Policy
-	// Dead sets a part aside that the platform will never take. It must be
-	// idempotent. If it fails the part is called and set aside again later.
-	// Defaults to leaving only the receipt.
+	// Dead sets a part aside that the platform will never take, or that is held. It must
+	// be idempotent. If it fails the part is set aside again later, after another call
+	// unless it is held. Defaults to leaving only the receipt.
 	Dead func(ctx context.Context, d DeadSend) error
 
 	// Paused, if set, reports whether nothing is to be sent to a chat now. It is asked
@@ -85,8 +85,8 @@ type Config struct {
 	Logger *slog.Logger // defaults to discarding
 }
 
-// DeadSend is a part that the platform will never take, or that could not be
-// delivered before its letter was too old.
+// DeadSend is a part that the platform will never take, that could not be delivered
+// before its letter was too old, or that is held.
 type DeadSend struct {
 	Chat botmesh.ChatKey
 	// Letter is the id of the letter, Seq its sequence in the outbox of Epoch.
@@ -97,7 +97,10 @@ type DeadSend struct {
 	// Tries counts the calls. InDoubt says that one of them may have been taken.
 	Tries   int
 	InDoubt bool
-	// Error is the platform's answer, Blocked whether it is of the whole chat.
+	// Held says that it is parked for an operator, since it is in doubt.
+	Held bool
+	// Error is the platform's answer, if there is one, Blocked whether it is of the whole
+	// chat.
 	Error   string
 	Blocked bool
 	// Trace is the letter's trace context.

@@ -71,7 +71,7 @@ func (d *Delivery) following(p part, e entry) (part, bool) {
 func (d *Delivery) handle(ctx context.Context, p part) entry {
 	holds, doubt, edited := d.o.holds(d.c.chat.Provider), p.Doubt > 0, d.o.edits(p)
 	if holds && doubt && edited == "" {
-		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true})
+		return d.hold(ctx, p, nil)
 	}
 	if p.refused() {
 		return d.refuse(ctx, p)
@@ -85,12 +85,12 @@ func (d *Delivery) handle(ctx context.Context, p part) entry {
 	case provider.IsPermanent(err):
 		return d.bury(ctx, p, err, doubt)
 	case errors.Is(err, errSaidAnew):
-		return d.settled(p, botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true, Error: clip(err)})
+		return d.hold(ctx, p, err)
 	case edited != "" && sent.MessageID == edited: // does no harm twice
 	case provider.InDoubt(err) && !d.o.recognises(d.c.chat.Provider):
 		d.o.countDoubt(ctx, d.c.chat, 1)
 		if holds {
-			return d.settled(p, botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true, Error: clip(err)})
+			return d.hold(ctx, p, err)
 		}
 		doubt = true
 	}
@@ -129,21 +129,23 @@ func (d *Delivery) putOff(ctx context.Context, p part, err error, doubt bool) en
 	return d.later(ctx, p, kindRetry, after, err, doubt)
 }
 
-// bury sets p aside and then says so: a crash in between sets it aside again. It
-// takes no longer than the ownership lasts.
+// hold parks p, which is in doubt, for an operator.
+func (d *Delivery) hold(ctx context.Context, p part, why error) entry {
+	r := botmesh.Receipt{Result: botmesh.ResultHeld, InDoubt: true}
+	if why != nil {
+		r.Error = clip(why)
+	}
+	if off, failed := d.setAside(ctx, p, DeadSend{InDoubt: true, Held: true, Error: r.Error}); failed {
+		return off
+	}
+	d.o.cfg.Logger.WarnContext(ctx, "part held", "chat", d.c.chat, "part", p.of().ID, "attempt", p.Tries+1, "err", why)
+	return d.settled(p, r)
+}
+
+// bury gives p up, which the platform will never take.
 func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entry {
-	if d.o.cfg.Dead != nil {
-		ctx, cancel := context.WithTimeout(ctx, d.o.callTimeout())
-		defer cancel()
-		err := d.o.cfg.Dead(ctx, DeadSend{
-			Chat: d.c.chat, Letter: p.letter.ID, Epoch: d.o.epoch, Seq: p.seq, Part: p.of(),
-			Tries: p.Tries + 1, InDoubt: doubt, Error: clip(why), Blocked: provider.IsBlocked(why), Trace: p.letter.Trace,
-		})
-		if err != nil {
-			d.o.cfg.Logger.ErrorContext(ctx, "dead letter not written, the part is put off", "chat", d.c.chat, "part", p.of().ID, "err", err)
-			until := d.o.now().wall.Add(d.o.retryAfter(p.Tries))
-			return entry{Kind: kindRetry, Free: true, position: p.putOff(until, doubt)}
-		}
+	if off, failed := d.setAside(ctx, p, DeadSend{InDoubt: doubt, Error: clip(why), Blocked: provider.IsBlocked(why)}); failed {
+		return off
 	}
 	d.o.cfg.Logger.WarnContext(ctx, "part set aside", "chat", d.c.chat, "part", p.of().ID, "attempt", p.Tries+1, "err", why)
 	e := d.settled(p, botmesh.Receipt{Result: botmesh.ResultPermanent, InDoubt: doubt, Error: clip(why)})
@@ -151,6 +153,23 @@ func (d *Delivery) bury(ctx context.Context, p part, why error, doubt bool) entr
 		e.Blocked, e.Heard = clip(why), p.letter.Heard
 	}
 	return e
+}
+
+// setAside has p set aside before its receipt says so: a crash in between sets it aside
+// again. It takes no longer than the ownership lasts. If it fails p is put off.
+func (d *Delivery) setAside(ctx context.Context, p part, s DeadSend) (off entry, failed bool) {
+	if d.o.cfg.Dead != nil {
+		ctx, cancel := context.WithTimeout(ctx, d.o.callTimeout())
+		defer cancel()
+		s.Chat, s.Letter, s.Epoch, s.Seq, s.Part = d.c.chat, p.letter.ID, d.o.epoch, p.seq, p.of()
+		s.Tries, s.Trace = p.Tries+1, p.letter.Trace
+		if err := d.o.cfg.Dead(ctx, s); err != nil {
+			d.o.cfg.Logger.ErrorContext(ctx, "dead letter not written, the part is put off", "chat", d.c.chat, "part", p.of().ID, "err", err)
+			until := d.o.now().wall.Add(d.o.retryAfter(p.Tries))
+			return entry{Kind: kindRetry, Free: true, position: p.putOff(until, s.InDoubt)}, true
+		}
+	}
+	return entry{}, false
 }
 
 // call makes one call to the platform. Nothing but its own time ends it: a call

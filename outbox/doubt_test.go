@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
 )
 
@@ -77,20 +76,25 @@ func TestInDoubtHold(t *testing.T) {
 		want(w, "calls", w.called(), []string{"a:1", "a:2", "b:3"})
 		want(w, "receipts", w.receipts(), "1/0.0:delivered 1/0.1:held? 1/0.2:delivered")
 		want(w, "chain", w.kinds(), "a:claim a:attempt a:receipt a:attempt b:claim b:receipt b:attempt b:receipt!")
-		for _, of := range []struct {
-			chat botmesh.ChatKey
-			from uint64
-			held int
-		}{{botmesh.ChatKey{}, 0, 1}, {chatA, 0, 1}, {botmesh.ChatKey{Provider: "telegram", Chat: "none"}, 0, 0}, {botmesh.ChatKey{}, 100, 0}} {
-			held, err := b.Held(w.Context(), of.chat, of.from)
-			if err != nil || len(held) != of.held {
-				t.Errorf("held of %v from %d: got %+v, %v, want %d", of.chat, of.from, held, err, of.held)
-			}
-			for _, l := range held {
-				if l.Chat != chatA.Key() || !strings.HasSuffix(l.Receipt.Part, "/0.1") {
-					t.Errorf("got %s of %s held, want the second part of %s", l.Receipt.Part, l.Chat, chatA.Key())
-				}
-			}
+	})
+}
+
+// SPEC O7: an operator is told of a part before its receipt says that it is held. Where
+// that fails the part is put off, and not called again.
+func TestAHeldPartIsSetAsideFirst(t *testing.T) {
+	bubble(t, func(w *world) {
+		g := grave{refuse: 1}
+		a := w.process("a", holding, g.set)
+		a.answer = func(context.Context, string) error { a.answer = nil; return errTook }
+		seq, l := a.append("1,2")
+		a.deliver(seq)
+		want(w, "receipts", w.receipts(), "")
+		time.Sleep(a.cfg.RetryFirst)
+		a.deliver(seq)
+		want(w, "receipts", w.receipts(), "1/0.0:held? 1/0.1:delivered")
+		want(w, "calls", w.called(), []string{"a:1", "a:2"})
+		if len(g.dead) != 1 || !g.dead[0].Held || !g.dead[0].InDoubt || g.dead[0].Part.ID != l.Parts[0].ID {
+			t.Errorf("got %+v, want the first part, held", g.dead)
 		}
 	})
 }

@@ -117,25 +117,7 @@ type Link struct {
 // Chain returns the entries of a chat's receipt chain in a window, or with a zero chat
 // those of all chains, in order. It is complete. Errors are as of [Outbox.Letters].
 func (o *Outbox) Chain(ctx context.Context, chat botmesh.ChatKey, w jet.Window) ([]Link, error) {
-	return o.links(ctx, o.subject(familyReceipt, chat), w)
-}
-
-// maxHeld bounds the receipts that Held returns.
-const maxHeld = 10_000
-
-// Held returns the receipts of parts that are held since they may have reached the
-// platform, of a chat, or with a zero chat of all, at or after a sequence, in order. To
-// find them it reads all that the chains have from there on. Errors are as of
-// [Outbox.Letters].
-func (o *Outbox) Held(ctx context.Context, chat botmesh.ChatKey, from uint64) ([]Link, error) {
-	return o.links(ctx, o.subject(familyReceipt, chat), jet.Window{From: from, Limit: maxHeld, Keep: func(m jet.Stored) bool {
-		l, err := decodeEntry(m)
-		return err != nil || l.Receipt != nil && l.Receipt.Result == botmesh.ResultHeld
-	}})
-}
-
-// links are the entries of chains in a window.
-func (o *Outbox) links(ctx context.Context, subject string, w jet.Window) ([]Link, error) {
+	subject := o.subject(familyReceipt, chat)
 	ms, err := jet.Scan(ctx, o.stream, subject, w)
 	if err != nil {
 		return nil, fmt.Errorf("outbox: chains on %s: %w", subject, err)

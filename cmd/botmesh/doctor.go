@@ -124,7 +124,7 @@ func withRedis(ctx context.Context, s config.Config, cfg *doctor.Config) (leave 
 func (c doctorCommand) chats(ctx context.Context, d *desk) (found []doctor.Finding, err error) {
 	var all []admin.Chat
 	var dead []admin.Dead
-	var unsent []admin.Unsent
+	var unsent admin.OutboxPage // the first one has all that is held
 	err = errors.Join(
 		d.ask(ctx, http.MethodGet, "/v1/chats", url.Values{"limit": {strconv.Itoa(looked)}}, nil, &all),
 		d.ask(ctx, http.MethodGet, "/v1/dead", url.Values{"limit": {strconv.Itoa(looked)}}, nil, &dead),
@@ -152,11 +152,11 @@ func (c doctorCommand) chats(ctx context.Context, d *desk) (found []doctor.Findi
 		add("dead letters", "botmesh dlq ls says why; dlq requeue puts them back, dlq drop removes them", "%d are kept, the oldest for %s", len(dead), age(dead[0].At))
 	}
 	held := 0
-	for _, u := range unsent {
+	for _, u := range unsent.Chats {
 		held += len(u.Held)
 	}
 	if held > 0 {
-		add("held parts", "botmesh outbox ls names them; outbox release --part sends one, perhaps again", "%d wait for an operator, since they may have been sent", held)
+		add("held parts", "botmesh outbox ls names them; outbox release --part sends one, perhaps again, outbox drop leaves it", "%d wait for an operator, since they may have been sent", held)
 	}
 	if found == nil {
 		found = append(found, doctor.Finding{Level: doctor.Fine, Check: "chats", Text: fmt.Sprintf("none waits for longer than %v; nothing is set aside or held", c.Waiting)})

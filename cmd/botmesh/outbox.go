@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -19,11 +20,13 @@ type outboxCommand struct {
 	Retry   outboxRetry   `cmd:"" help:"Try now what was put off."`
 	Hold    outboxHold    `cmd:"" help:"Hold back what is sent to a chat; its records are run."`
 	Release outboxRelease `cmd:"" help:"Send what was held back, or a part that may have reached the platform."`
+	Drop    outboxDrop    `cmd:"" help:"Leave a part unsent that is held since it may have reached the platform."`
 }
 
 type outboxList struct {
 	output
-	Chat string `help:"Only this chat, as provider/chat or provider/chat/participant."`
+	Chat  string `help:"Only this chat, as provider/chat or provider/chat/participant."`
+	Limit int    `default:"1000" help:"How many chats are shown at most."`
 }
 
 // Run lists chats with something unsent.
@@ -37,15 +40,39 @@ func (c outboxList) Run(ctx context.Context, a *app) error {
 		query.Set("chat", chat.String())
 	}
 	return a.withDesk(ctx, func(ctx context.Context, d *desk) error {
-		var all []admin.Unsent
-		if err := d.ask(ctx, http.MethodGet, "/v1/outbox", query, nil, &all); err != nil {
+		all, more, err := unsentOf(ctx, d, query, c.Limit)
+		if err != nil {
 			return err
 		}
-		return c.show(a.stdout, all, func(w io.Writer) error { return writeUnsent(w, all) })
+		return c.show(a.stdout, all, func(w io.Writer) error { return writeUnsent(w, all, more) })
 	})
 }
 
-func writeUnsent(w io.Writer, all []admin.Unsent) error {
+// unsentOf reads page after page until it has so many chats, and whether there are more.
+func unsentOf(ctx context.Context, d *desk, query url.Values, limit int) (all []admin.Unsent, more bool, err error) {
+	all, seen := []admin.Unsent{}, map[string]bool{}
+	for {
+		var page admin.OutboxPage
+		if err := d.ask(ctx, http.MethodGet, "/v1/outbox", query, nil, &page); err != nil {
+			return nil, false, err
+		}
+		for _, u := range page.Chats {
+			if seen[u.Chat] {
+				continue
+			}
+			if len(all) == limit {
+				return all, true, nil
+			}
+			seen[u.Chat], all = true, append(all, u)
+		}
+		if page.Next == 0 {
+			return all, false, nil
+		}
+		query.Set("from", strconv.FormatUint(page.Next, 10))
+	}
+}
+
+func writeUnsent(w io.Writer, all []admin.Unsent, more bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CHAT\tLETTERS\tOLDEST\tCALLS IN VAIN\tNOT BEFORE") // errors come from Flush
 	for _, u := range all {
@@ -64,6 +91,9 @@ func writeUnsent(w io.Writer, all []admin.Unsent) error {
 		for _, h := range u.Held {
 			fmt.Fprintf(t, "  held since %s, it may have been sent: %s %s\n", h.At.UTC().Format(time.RFC3339), h.Part, h.Error)
 		}
+	}
+	if more {
+		fmt.Fprintf(t, "there are more: botmesh outbox ls --limit=%d\n", 10*len(all))
 	}
 	return t.Flush()
 }
@@ -91,4 +121,14 @@ type outboxRelease struct {
 // Run sends what is held.
 func (c outboxRelease) Run(ctx context.Context, a *app) error {
 	return c.at(ctx, a, "/release", map[string]string{"part": c.Part})
+}
+
+type outboxDrop struct {
+	onChat
+	Part string `required:"" help:"The part, as outbox ls --chat names it."`
+}
+
+// Run leaves a held part unsent.
+func (c outboxDrop) Run(ctx context.Context, a *app) error {
+	return c.at(ctx, a, "/drop", map[string]string{"part": c.Part})
 }

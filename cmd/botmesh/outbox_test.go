@@ -13,6 +13,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/natstest"
 	"github.com/botmesh-go/botmesh/internal/redistest"
+	"github.com/botmesh-go/botmesh/internal/workerd"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
 	"github.com/botmesh-go/botmesh/provider"
@@ -49,7 +50,7 @@ func holdPart(t *testing.T, nats string, chat botmesh.ChatKey) string {
 	must(t, err)
 	o, err := outbox.Open(ctx, outbox.Config{
 		Stream: conn.Stream(outbox.StreamName("demo")), Bot: "demo", Incarnation: "worker1/a", Senders: []provider.Sender{silent{}},
-		InDoubt: map[string]outbox.Policy{"telegram": outbox.Hold},
+		InDoubt: map[string]outbox.Policy{"telegram": outbox.Hold}, Dead: workerd.SetAside(j),
 	})
 	must(t, err)
 	letter, err := o.Letter(botmesh.LetterID(chat, j.Epoch(), placed.Seq), chat, []botmesh.Send{{Text: "your order is paid"}}, time.Now(), nil)
@@ -110,7 +111,7 @@ func TestAHeldPartIsFoundAndReleased(t *testing.T) {
 			t.Errorf("after %v: got %d held parts and %d records of a release, want %d and %d", step.args, held, released, step.held, step.released)
 		}
 	}
-	if code, _, stderr := finished(t, env, "outbox", "release", "telegram/42", "--part", part+"0"); code != 1 || !strings.Contains(stderr, "no part") {
+	if code, _, stderr := finished(t, env, "outbox", "release", "telegram/42", "--part", part+"0"); code != 1 || !strings.Contains(stderr, "is not held") {
 		t.Errorf("a part that is not there: got exit code %d and %s, want 1", code, stderr)
 	}
 	if _, found := examined(t, env); level(found, "held parts") != doctor.Fine {

@@ -155,7 +155,7 @@ func (p *process) wire() (*dispatcher.Dispatcher, error) {
 		Senders: []provider.Sender{platform{p, resends}, platform{p, holds}, knowing{platform{p, knows}}, changing{platform{p, edits}}},
 		InDoubt: p.s.inDoubt(),
 		Dead: func(ctx context.Context, d outbox.DeadSend) error {
-			_, err := j.SetAsidePart(ctx, journal.DeadPart{Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error})
+			_, err := j.SetAsidePart(ctx, journal.DeadPart{Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error, Held: d.Held})
 			return err
 		},
 		Hold: lease, RetryFirst: 500 * time.Millisecond, RetryMax: 4 * time.Second, GiveUp: min(24*time.Hour, w.retention/4),

@@ -12,15 +12,16 @@ import (
 	"github.com/botmesh-go/botmesh/outbox"
 )
 
-// SetAside is what becomes of parts that can not be sent: it puts a part that a platform will never take among the dead letters, and
-// then tells the chat. A crash in between, or before the receipt, repeats both: the
-// dead letter is one by its subject, the record by its id.
+// SetAside is what becomes of parts that can not be sent. One that is held is written down
+// for operators. One that a platform will never take goes among the dead letters, and then
+// its chat is told. A crash in between, or before the receipt, repeats both: the dead letter
+// is one by its subject, the record by its id.
 func SetAside(j *journal.Journal) func(context.Context, outbox.DeadSend) error {
 	return func(ctx context.Context, d outbox.DeadSend) error {
 		_, err := j.SetAsidePart(ctx, journal.DeadPart{
-			Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error, Trace: d.Trace,
+			Chat: d.Chat, Part: d.Part.ID, Send: d.Part.Send, Tries: d.Tries, Error: d.Error, Trace: d.Trace, Held: d.Held,
 		})
-		if err != nil {
+		if err != nil || d.Held {
 			return err
 		}
 		if told, err := ofFailure(ctx, j, d.Chat, d.Letter); told || err != nil {

@@ -240,8 +240,9 @@ func TestAnOperatorHurriesAndHoldsSends(t *testing.T) {
 	const page = "/v1/chats/telegram%2F7"
 	f.post(t, telegramtest.Text(1, 7, "/count"))
 	natstest.Until(t, "it is put off for some seconds", func() bool {
-		var all []admin.Unsent
-		f.ask(t, http.MethodGet, "/v1/outbox", "", &all)
+		var page admin.OutboxPage
+		f.ask(t, http.MethodGet, "/v1/outbox", "", &page)
+		all := page.Chats
 		return len(all) == 1 && all[0].Waiting == 1 && all[0].Tries >= 3 && time.Until(all[0].NotBefore) > time.Second
 	})
 	busy.Store(false)
