@@ -18,6 +18,10 @@ type Letter struct {
 	// if it is not known or if an operator wants the letter sent in any case. A chat that
 	// takes nothing until its user does something is called again with another.
 	Heard string `json:"heard,omitempty"`
+	// By is the incarnation whose turn wrote it, and Fence what that was held under: a chat's
+	// letters show when it changed hands.
+	By    string `json:"by,omitempty"`
+	Fence uint64 `json:"fence,omitempty"`
 	// Trace is the trace context of the turn that wrote it.
 	Trace map[string]string `json:"trace,omitempty"`
 }

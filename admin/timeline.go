@@ -43,8 +43,8 @@ type Event struct {
 // timeline shows what happened to a chat, in the order of time: the newest of it.
 // Nothing of what anybody wrote is in it unless text=1 asks for that.
 //
-// A checkpoint keeps no history: the revision that is there now is shown, and of the
-// ones before it what they left: letters and dead letters.
+// Neither a checkpoint nor a turn keeps a history: what is there now is shown, and of what
+// was before what it left: dead letters, and letters with who wrote them under which fence.
 func (a *API) timeline(ctx context.Context, rooms *Rooms, r *http.Request) (any, error) {
 	chat, err := chatOf(r)
 	if err != nil {
@@ -158,8 +158,12 @@ func (t *timeline) letters(ctx context.Context, w jet.Window) (uint64, error) {
 			said = append(said, p.Send.Shown())
 		}
 		next = l.Seq + 1
-		t.add(l.Letter.Chat, Event{At: l.At, Kind: "letter", Seq: l.Seq, ID: l.Letter.ID, Trace: traceID(l.Letter.Trace),
-			What: fmt.Sprintf("%d parts, committed %s", len(l.Letter.Parts), l.Letter.At.UTC().Format(time.RFC3339Nano))}, strings.Join(said, "\n"))
+		what := fmt.Sprintf("%d parts, committed %s", len(l.Letter.Parts), l.Letter.At.UTC().Format(time.RFC3339Nano))
+		if l.Letter.Fence > 0 {
+			what += fmt.Sprintf(" under fence %d", l.Letter.Fence)
+		}
+		t.add(l.Letter.Chat, Event{At: l.At, Kind: "letter", Seq: l.Seq, ID: l.Letter.ID, By: l.Letter.By, Trace: traceID(l.Letter.Trace), What: what},
+			strings.Join(said, "\n"))
 	}
 	return next, err
 }
@@ -244,7 +248,7 @@ func (t *timeline) commit(ctx context.Context, w jet.Window) (uint64, error) {
 		return w.From, err
 	}
 	if cp, err := checkpoint.Decode(row.Value); err == nil && row.Written.After(w.Since) {
-		t.add(t.chat, Event{At: row.Written, Kind: "commit", Seq: row.Revision, By: cp.By,
+		t.add(t.chat, Event{At: row.Written, Kind: "commit", Seq: row.Revision, By: cp.By, Trace: traceID(cp.Trace),
 			What: fmt.Sprintf("the checkpoint as it is: all up to record %d is applied", cp.Cursor)}, "")
 	}
 	return row.Revision + 1, nil

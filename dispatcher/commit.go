@@ -72,6 +72,7 @@ func (h *hold) letter(ctx context.Context, r botmesh.Record, id string, sends []
 	if err != nil {
 		return nil, err
 	}
+	letter.By, letter.Fence = h.d.cfg.Coordinator.Incarnation(), h.fence
 	if r.RequeueOf == "" && r.ReplayOf == "" {
 		letter.Heard = heard(h.cp, r)
 	}
@@ -117,9 +118,10 @@ func (h *hold) past(r botmesh.Record, more ...botmesh.Record) checkpoint.Checkpo
 	return next
 }
 
-// heard is where the last record of the chat's user is, up to r.
+// heard is where the last record of the chat's user is, up to r. What an operator has run
+// again was heard before.
 func heard(cp checkpoint.Checkpoint, r botmesh.Record) string {
-	if r.User == "" || r.Type == botmesh.TypeTimer || r.Type == botmesh.TypeCommand || r.Type == botmesh.TypeEvent {
+	if r.RequeueOf != "" || r.ReplayOf != "" || r.User == "" || r.Type == botmesh.TypeTimer || r.Type == botmesh.TypeCommand || r.Type == botmesh.TypeEvent {
 		return cp.Heard
 	}
 	return fmt.Sprintf("%s.%d", r.Epoch, r.Seq)

@@ -286,6 +286,7 @@ func TestALetterSaysWhatItsUserDidLast(t *testing.T) {
 			{Type: botmesh.TypeMembership, User: "user", Message: botmesh.Message{Text: "hi"}},
 			{Type: botmesh.TypeCommand, Sends: send, RequeueOf: "x"},
 			{Type: botmesh.TypeCommand, Sends: send, ReplayOf: "x"},
+			{Type: botmesh.TypeMessage, User: "user", Message: botmesh.Message{Text: "hi"}, ReplayOf: "y"},
 			{Type: botmesh.TypeCommand, Sends: send},
 		} {
 			said.ID, said.Chat = strconv.Itoa(i), key("a")
@@ -301,8 +302,11 @@ func TestALetterSaysWhatItsUserDidLast(t *testing.T) {
 		var got []string
 		for _, l := range letters {
 			got = append(got, l.Letter.Heard)
+			if l.Letter.By != r.coord.Incarnation() || l.Letter.Fence == 0 {
+				t.Errorf("got a letter by %q under fence %d, want by %q under one", l.Letter.By, l.Letter.Fence, r.coord.Incarnation())
+			}
 		}
-		if diff := cmp.Diff([]string{"", "e1.2", "e1.2", "e1.4", "", "", "e1.4"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"", "e1.2", "e1.2", "e1.4", "", "", "", "e1.4"}, got); diff != "" {
 			t.Errorf("heard (-want +got):\n%s", diff)
 		}
 	})

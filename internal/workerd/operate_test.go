@@ -81,6 +81,11 @@ func TestWhatIsKnownOfAChat(t *testing.T) {
 	if got, want := strings.Join(kinds, " "), "record commit letter claim receipt"; got != want {
 		t.Errorf("got the timeline %s, want %s", got, want)
 	}
+	for _, e := range events {
+		if e.Kind == "letter" && (e.By == "" || !strings.Contains(e.What, " under fence ")) {
+			t.Errorf("got the letter %+v, want it to say whose turn wrote it", e)
+		}
+	}
 	if events, _ := f.timeline(t, "7", "?text=1"); events[0].Text != "/echo private words" || events[2].Text != "private words" {
 		t.Errorf("with text: got %+v, want both that were written", events)
 	}
