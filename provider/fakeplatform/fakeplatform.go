@@ -77,6 +77,7 @@ type Platform struct {
 	every   time.Duration
 	burst   int
 	limits  map[string]*rate.Limiter
+	account *rate.Limiter
 	changed chan struct{} // closed and replaced when a message is taken
 }
 
@@ -119,6 +120,18 @@ func (p *Platform) Limit(every time.Duration, burst int) {
 	defer p.mu.Unlock()
 	p.every, p.burst = every, burst
 	clear(p.limits)
+}
+
+// LimitAccount refuses the calls, of all chats together, that are over burst at once and
+// one in every from then on; those that are refused do not count. So it refuses none if and
+// only if no window of time sees more than burst and what comes to it in that time. There is
+// no limit before it is called, nor with a burst of zero.
+func (p *Platform) LimitAccount(every time.Duration, burst int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.account = nil; burst > 0 {
+		p.account = rate.NewLimiter(rate.Every(every), burst)
+	}
 }
 
 // Chat returns the messages that a chat was sent, in order.
@@ -234,6 +247,9 @@ func (p *Platform) meet(m *Message) (f Fault, limited bool) {
 			p.limits[m.Chat] = l
 		}
 		limited = !l.AllowN(m.At, 1)
+	}
+	if p.account != nil && !limited {
+		limited = !p.account.AllowN(m.At, 1)
 	}
 	for _, name := range []string{m.Chat, ""} {
 		if q := p.faults[name]; len(q) > 0 {

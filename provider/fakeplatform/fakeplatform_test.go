@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -76,6 +77,31 @@ func TestLimit(t *testing.T) {
 	if got := call(t.Context(), p, "6", "a", Fault{}); got != 200 {
 		t.Errorf("another chat: got %d, want 200", got)
 	}
+}
+
+func TestLimitOfTheAccount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Fault{Status: 429})
+		p.LimitAccount(time.Second, 2)
+		for n, x := range []struct {
+			after time.Duration
+			chat  string
+			want  int
+		}{
+			{0, "5", 200}, {0, "6", 200}, {999 * time.Millisecond, "7", 429}, {time.Millisecond, "7", 200}, {0, "5", 429},
+			{time.Hour, "5", 200}, {0, "5", 200}, {0, "6", 429},
+		} {
+			<-time.After(x.after)
+			if got := call(t.Context(), p, x.chat, "a", Fault{}); got != x.want {
+				t.Errorf("call %d: got %d, want %d", n, got, x.want)
+			}
+		}
+		p.LimitAccount(0, 0)
+		if got := call(t.Context(), p, "6", "a", Fault{}); got != 200 {
+			t.Errorf("without a limit: got %d, want 200", got)
+		}
+	})
 }
 
 // A call that hangs may have been taken or not, and ends with its caller.
