@@ -1,10 +1,13 @@
 package nats_test
 
 import (
+	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +21,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/natstest"
 	"github.com/botmesh-go/botmesh/internal/tlsfiles"
 	"github.com/botmesh-go/botmesh/internal/tlsfiles/tlstest"
+	"github.com/botmesh-go/botmesh/streams"
 )
 
 const certificates = "/etc/botmesh/tls" // where the secure servers look for theirs
@@ -40,37 +44,83 @@ func passwords(t *testing.T) {
 	t.Setenv("NATS_NAME", "nats-1")
 }
 
-// secure is the host's folder with a certificate of its own, and how its servers are
-// connected to.
+// secure is the host's folder with the certificate that certificates.sh makes, and how its
+// servers are connected to.
 func (h *host) secure(t *testing.T) *tls.Config {
 	t.Helper()
-	a, dir := tlstest.New(t), filepath.Join(h.dir, "tls")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	a.Pair(t, dir, "localhost")
-	authority, err := os.ReadFile(a.CA)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "ca.crt"), authority, 0o600)
-	}
+	dir := filepath.Join(h.dir, "tls")
+	certify(t, dir, "nats-1", "nats-2", "nats-3")
 	for _, file := range secured {
-		var text []byte
+		path := filepath.Join(h.dir, file)
+		text, err := os.ReadFile(path)
 		if err == nil {
-			text, err = os.ReadFile(filepath.Join(h.dir, file))
+			err = os.WriteFile(path, []byte(strings.ReplaceAll(string(text), certificates, dir)), 0o600)
 		}
-		if err == nil {
-			text = []byte(strings.ReplaceAll(string(text), certificates, dir))
-			err = os.WriteFile(filepath.Join(h.dir, file), text, 0o600)
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := tlsfiles.Client(tlsfiles.Files{CA: a.CA}, nil)
+	client, err := tlsfiles.Client(tlsfiles.Files{CA: filepath.Join(dir, "ca.crt")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return client
+}
+
+// certify makes an authority and a certificate of those names, as an operator does; on a
+// machine without openssl as the tests do.
+func certify(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("openssl"); err != nil {
+		a := tlstest.New(t)
+		text, err := os.ReadFile(a.CA)
+		if err := errors.Join(err, os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "ca.crt"), text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		a.Pair(t, dir, names[0])
+		return
+	}
+	if out, err := exec.CommandContext(t.Context(), "sh", append([]string{"../certificates.sh", dir}, names...)...).CombinedOutput(); err != nil {
+		t.Fatalf("certificates.sh: %v: %s", err, out)
+	}
+}
+
+// The script's certificate is of the names it was given, for a server and, between the
+// nodes, for a client; the key of its authority is not where the servers look.
+func TestTheScriptMakesACertificateForTheNodes(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("no openssl here")
+	}
+	dir := filepath.Join(t.TempDir(), "tls")
+	certify(t, dir, "nats-1", "nats-2", "nats-3")
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority)
+	for _, name := range []string{"nats-1", "nats-2", "nats-3", "localhost", "127.0.0.1"} {
+		for _, use := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+			if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: roots, KeyUsages: []x509.ExtKeyUsage{use}}); err != nil {
+				t.Errorf("%s, use %v: %v", name, use, err)
+			}
+		}
+	}
+	if err := pair.Leaf.VerifyHostname("nats-4"); err == nil {
+		t.Error("the certificate is also of nats-4")
+	}
+	files, err := filepath.Glob(dir + "/*")
+	if want := []string{"ca.crt", "tls.crt", "tls.key"}; err != nil || len(files) != len(want) {
+		t.Errorf("got %q, want %q", files, want)
+	}
+	if info, err := os.Stat(dir + "-ca.key"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the authority's key: got %v (%v), want it beside the folder, for its owner alone", info, err)
+	}
 }
 
 // SPEC X3
@@ -119,6 +169,21 @@ func as(t *testing.T, url string, secure *tls.Config, role string) *nats.Conn {
 	return nc
 }
 
+// operator connects as an operator, and makes the streams with so many replicas.
+func operator(t *testing.T, url string, secure *tls.Config, replicas int) jetstream.JetStream {
+	t.Helper()
+	js, err := jetstream.New(as(t, url, secure, "operator"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	natstest.Until(t, "the streams", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		return streams.Ensure(ctx, js, streams.Create, wanted(replicas)) == nil
+	})
+	return js
+}
+
 // A role may do what is listed for it, and nothing else of what there is.
 //
 // SPEC X3
@@ -127,15 +192,13 @@ func TestEachRoleMayDoNothingElse(t *testing.T) {
 	h := newHost(t, 1)
 	secure := h.secure(t)
 	node := h.start(t, "secure/single.conf", "botmesh", 0, "-a", "127.0.0.1")
-	operator, err := jetstream.New(as(t, node.URL, secure, "operator"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, cfg := range wanted(1) {
-		if _, err := operator.CreateStream(t.Context(), cfg); err != nil {
-			t.Fatal(err)
-		}
-	}
+	operator(t, node.URL, secure, 1)
+	eachRole(t, node.URL, secure)
+}
+
+// eachRole fails if a role may do more or less than it is to.
+func eachRole(t *testing.T, url string, secure *tls.Config) {
+	t.Helper()
 	for _, c := range []struct {
 		role               string
 		publish, subscribe []string // what it may
@@ -148,7 +211,7 @@ func TestEachRoleMayDoNothingElse(t *testing.T) {
 			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_DEAD", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1",
 			"bot.act.demo.x", "bot.pause.demo.x"}, []string{"_INBOX.botmesh-worker.x", "bot.pause.demo.x"}},
 	} {
-		nc := as(t, node.URL, secure, c.role)
+		nc := as(t, url, secure, c.role)
 		for _, subject := range subjects {
 			if got, want := publishes(t, nc, subject), slices.Contains(c.publish, subject); got != want {
 				t.Errorf("%s publishes to %s: got %v, want %v", c.role, subject, got, want)
@@ -163,10 +226,10 @@ func TestEachRoleMayDoNothingElse(t *testing.T) {
 			}
 		}
 	}
-	if publishes(t, as(t, node.URL, secure, "operator"), "$JS.API.STREAM.DELETE.BOT_demo_DEAD") {
+	if publishes(t, as(t, url, secure, "operator"), "$JS.API.STREAM.DELETE.BOT_demo_DEAD") {
 		t.Error("operator deletes a stream")
 	}
-	if _, err := nats.Connect(node.URL, nats.Secure(secure)); !errors.Is(err, nats.ErrAuthorization) {
+	if _, err := nats.Connect(url, nats.Secure(secure)); !errors.Is(err, nats.ErrAuthorization) {
 		t.Errorf("without a name: got %v, want it refused", err)
 	}
 }

@@ -110,10 +110,13 @@ func (s *stream) directRange(ctx context.Context, r getRequest) ([]Stored, error
 // directMessage takes a message out of an answer, and how many are left behind it.
 func directMessage(answer *nats.Msg) (m Stored, left uint64, err error) {
 	h := answer.Header
-	take := func(key string) string {
-		v := h.Get(key)
+	take := func(key string) string { // the server's is the last, behind what the message had itself
+		v := h[key]
 		delete(h, key)
-		return v
+		if len(v) == 0 {
+			return ""
+		}
+		return v[len(v)-1]
 	}
 	if m.Seq, err = strconv.ParseUint(take(jetstream.SequenceHeader), 10, 64); err != nil {
 		return m, 0, fmt.Errorf("sequence of an answer: %w", err)
