@@ -27,6 +27,11 @@ type Platform struct {
 	Secret string
 	// Answers are what a platform says to a call, and what it means.
 	Answers map[string]Answer
+	// Fake makes a pretended platform that takes what the real one takes, nil for none.
+	Fake func() http.Handler
+	// Unstyled is the answer by which the platform refuses the styles of a text, zero where
+	// it does not. The plain text is then sent by a second call.
+	Unstyled Answer
 }
 
 // Answer is an answer to a call and what it means.
@@ -36,6 +41,15 @@ type Answer struct {
 	Body   string
 	// Want is "sent <id>", "permanent", "blocked", "retry after <delay>" or "in doubt".
 	Want string
+}
+
+// write answers a call.
+func (a Answer) write(w http.ResponseWriter) {
+	for name, values := range a.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(a.Status)
+	w.Write([]byte(a.Body))
 }
 
 // Verdict is what the outcome of a call means, in the words of [Answer].
@@ -55,7 +69,8 @@ func Verdict(sent provider.Sent, err error) string {
 }
 
 // Sender checks that a sender tells each answer for what it is, what never left
-// from what is in doubt, and its secret to nobody; and that it loses no file.
+// from what is in doubt, and its secret to nobody; and that it loses no file, and no
+// word and no style that it shows of a formatted text.
 func Sender(t *testing.T, p Platform) {
 	t.Helper()
 	if len(p.Answers) == 0 || p.Chat == "" || p.Secret == "" {
@@ -79,6 +94,16 @@ func Sender(t *testing.T, p Platform) {
 		t.Parallel()
 		p.files(t)
 	})
+	t.Run("Styles", func(t *testing.T) {
+		t.Parallel()
+		p.styles(t)
+	})
+	if p.Unstyled.Status != 0 {
+		t.Run("Unstyled", func(t *testing.T) {
+			t.Parallel()
+			p.unstyled(t)
+		})
+	}
 	t.Run("NoChat", func(t *testing.T) {
 		t.Parallel()
 		none := provider.Call{Part: "p", Chat: botmesh.ChatKey{Provider: "p", Chat: "-"}, Send: botmesh.Send{Text: "hi"}}
@@ -109,11 +134,7 @@ func (p Platform) answered(t *testing.T, a Answer) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		for name, values := range a.Header {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(a.Status)
-		w.Write([]byte(a.Body))
+		a.write(w)
 	}))
 	defer srv.Close()
 	if got := p.call(t.Context(), t, srv.URL); got != a.Want {

@@ -79,9 +79,11 @@ func TestSender(t *testing.T) {
 	}
 	wait := http.Header{"Retry-After": {"9"}}
 	providertest.Sender(t, providertest.Platform{
-		Sender: func(t testing.TB, api string) provider.Sender { return newSender(t, api) },
-		Chat:   dm,
-		Secret: testToken,
+		Sender:   func(t testing.TB, api string) provider.Sender { return newSender(t, api) },
+		Chat:     dm,
+		Secret:   testToken,
+		Fake:     func() http.Handler { return slacktest.New(testToken) },
+		Unstyled: refusal("invalid_blocks", ""),
 		Answers: map[string]providertest.Answer{
 			"Sent":         {Status: 200, Body: sample("sent"), Want: "sent 1797000130.001600"},
 			"TooLong":      {Status: 200, Body: sample("too_long"), Want: "permanent"},

@@ -105,6 +105,8 @@ func TestSender(t *testing.T) {
 		Sender: func(t testing.TB, api string) provider.Sender { return newSender(t, api, secret) },
 		Chat:   "c-17",
 		Secret: "c3RhbmRhcmQtd2ViaG9va3M",
+		Fake:   func() http.Handler { return standardwebhookstest.New(secret) },
+
 		Answers: map[string]providertest.Answer{
 			"Sent":        {Status: 200, Want: "sent " + standardwebhooks.MessageID("p/1.2/3.0")},
 			"Accepted":    {Status: 202, Want: "sent " + standardwebhooks.MessageID("p/1.2/3.0")},

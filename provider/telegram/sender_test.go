@@ -77,9 +77,11 @@ func TestSender(t *testing.T) {
 	sample := func(name string) string { return string(read(t, name)) }
 	wait := func(seconds string) http.Header { return http.Header{"Retry-After": {seconds}} }
 	providertest.Sender(t, providertest.Platform{
-		Sender: func(t testing.TB, api string) provider.Sender { return newSender(t, api) },
-		Chat:   "55",
-		Secret: "AA_secret",
+		Sender:   func(t testing.TB, api string) provider.Sender { return newSender(t, api) },
+		Chat:     "55",
+		Secret:   "AA_secret",
+		Fake:     func() http.Handler { return telegramtest.New(testToken) },
+		Unstyled: providertest.Answer{Status: 400, Body: sample("answer_400_entities")},
 		Answers: map[string]providertest.Answer{
 			"Sent":             {Status: 200, Body: `{"ok":true,"result":{"message_id":5}}`, Want: "sent 5"},
 			"RateLimit":        {Status: 429, Body: `{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 7","parameters":{"retry_after":7}}`, Want: "retry after 7s"},

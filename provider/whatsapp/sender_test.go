@@ -94,9 +94,10 @@ func TestSender(t *testing.T) {
 	}
 	usage := func(v string) http.Header { return http.Header{"X-Business-Use-Case-Usage": {v}} }
 	providertest.Sender(t, providertest.Platform{
-		Sender: func(t testing.TB, api string) provider.Sender { return newSender(t, api) },
+		Sender: func(t testing.TB, api string) provider.Sender { return newSender(t, api+"/"+whatsapptest.Version) },
 		Chat:   noraPhone,
 		Secret: testToken,
+		Fake:   func() http.Handler { return whatsapptest.New(testToken, testNumber) },
 		Answers: map[string]providertest.Answer{
 			"Sent":          {Status: 200, Body: sample("answer_sent"), Want: "sent wamid.OUT0001"},
 			"Throughput":    {Status: 400, Body: sample("answer_130429"), Want: "retry after 0s"},
