@@ -1,6 +1,7 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,6 +60,7 @@ var (
 
 	_ provider.Attacher = (*Sender)(nil)
 	_ provider.Styler   = (*Sender)(nil)
+	_ provider.Typist   = (*Sender)(nil)
 )
 
 // What WhatsApp allows: 80 messages a second of a number, one in six seconds to one
@@ -155,10 +157,6 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 		return provider.Sent{}, provider.Permanent(err)
 	}
 	c.Send = shown(c.Send)
-	number := s.number
-	if to.number != "" {
-		number = to.number
-	}
 	msg := outgoing{Product: "whatsapp", RecipientType: "individual", To: to.to, Type: "text", Text: &body{Body: c.Send.Text}, Opaque: c.Part}
 	switch {
 	case to.group:
@@ -179,9 +177,14 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(fmt.Errorf("whatsapp: %w", err))
 	}
-	got, err := s.client.Post(ctx, s.api+"/"+number+"/messages", s.header, data)
+	got, err := s.client.Post(ctx, s.messages(to), s.header, data)
 	if err != nil {
 		return provider.Sent{}, fmt.Errorf("whatsapp: sending a message: %w", err)
 	}
 	return outcome(got)
+}
+
+// messages is where the messages of the number that a chat is with are posted to.
+func (s *Sender) messages(to address) string {
+	return s.api + "/" + cmp.Or(to.number, s.number) + "/messages"
 }

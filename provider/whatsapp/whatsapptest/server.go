@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -45,6 +46,9 @@ type Server struct {
 	token, number string
 	files         files
 	get           *http.ServeMux
+
+	mu     sync.Mutex
+	typing []string // messages
 }
 
 // New makes a server for the number of that id, for who knows the access token. It
@@ -59,6 +63,28 @@ func New(token, number string) *Server {
 	return s
 }
 
+// Typing returns the messages to which an answer was shown to be typed, in order.
+func (s *Server) Typing() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.typing...)
+}
+
+// read shows a message of a user as read.
+func (s *Server) read(w http.ResponseWriter, o outgoing) {
+	if o.Product != "whatsapp" || o.Status != "read" || !strings.HasPrefix(o.MessageID, "wamid.") || o.Indicator != nil && o.Indicator.Type != "text" {
+		Error(http.StatusBadRequest, 100, "(#100) Invalid parameter").Answer(w)
+		return
+	}
+	if o.Indicator != nil {
+		s.mu.Lock()
+		s.typing = append(s.typing, o.MessageID)
+		s.mu.Unlock()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	io.WriteString(w, `{"success":true}`)
+}
+
 type outgoing struct {
 	Product       string  `json:"messaging_product"`
 	RecipientType string  `json:"recipient_type"`
@@ -69,6 +95,12 @@ type outgoing struct {
 	Interactive   *choice `json:"interactive"`
 	Opaque        string  `json:"biz_opaque_callback_data"`
 	media
+	// Of the call that shows a message as read.
+	Status    string `json:"status"`
+	MessageID string `json:"message_id"`
+	Indicator *struct {
+		Type string `json:"type"`
+	} `json:"typing_indicator"`
 }
 
 type text struct {
@@ -118,6 +150,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var o outgoing
 	if err := json.Unmarshal(body, &o); err != nil {
 		Error(http.StatusBadRequest, 100, "Invalid parameter").Answer(w)
+		return
+	}
+	if o.Status != "" {
+		s.read(w, o)
 		return
 	}
 	call := fakeplatform.Call{Message: o.message(), ID: func(n int) string { return "wamid.OUT" + strconv.Itoa(n) }, Answer: answer}
