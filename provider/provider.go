@@ -129,6 +129,24 @@ type Typist interface {
 	Typing(ctx context.Context, chat botmesh.ChatKey, messageID string) (time.Duration, error)
 }
 
+// Checker is implemented by a Sender whose platform tells how it delivers what users write.
+type Checker interface {
+	// Check asks the platform, and changes nothing there. Its error holds no secret.
+	Check(ctx context.Context) (Intake, error)
+}
+
+// Intake is a platform's word on what it has for the bot.
+type Intake struct {
+	// Webhook says that the platform posts to an address. Else it waits to be asked.
+	Webhook bool
+	// Waiting is how many events it has that the bot did not take yet.
+	Waiting int
+	// Failed is why its last post in vain was, empty if none was lately, and FailedAt
+	// when that was, by the platform's clock.
+	Failed   string
+	FailedAt time.Time
+}
+
 type callError struct {
 	err       error
 	permanent bool

@@ -19,6 +19,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/provider/telegram"
 )
 
 const (
@@ -71,6 +72,11 @@ func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Con
 	cfg := doctor.Config{
 		JetStream: conn.JetStream(), Streams: engine.Streams(s), Inbox: journal.InboxStream(s.Bot), Prefix: s.Prefix, RedisName: engine.NameRedis(s), Lease: s.Lease,
 	}
+	forget, err := withIntakes(s, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer forget()
 	var found []doctor.Finding
 	if ofDev(conn) {
 		cfg.Lease = 0
@@ -88,7 +94,7 @@ func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Con
 			return found, nil // there are no chats to look at
 		}
 	}
-	err := withOwnDesk(ctx, conn, s, func(ctx context.Context, d *desk) error {
+	err = withOwnDesk(ctx, conn, s, func(ctx context.Context, d *desk) error {
 		more, err := c.chats(ctx, d)
 		found = append(found, more...)
 		return err
@@ -97,6 +103,21 @@ func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Con
 		found = append(found, doctor.Finding{Level: doctor.Unknown, Check: "chats", Text: err.Error()})
 	}
 	return found, nil
+}
+
+// withIntakes has those platforms asked whose tokens the settings have, until leave is
+// called.
+func withIntakes(s config.Config, cfg *doctor.Config) (leave func(), err error) {
+	t := s.Telegram
+	if !t.Token.IsSet() {
+		return func() {}, nil
+	}
+	p, err := telegram.NewSender(telegram.SenderConfig{Token: t.Token.Reveal(), API: t.APIURL.Reveal()})
+	if err != nil {
+		return nil, config.Wrong(err)
+	}
+	cfg.Intakes = append(cfg.Intakes, doctor.Intake{ID: p.ID(), Polls: t.Polls(), Checker: p})
+	return p.Close, nil
 }
 
 // withRedis has the Redis of the settings looked at too, until leave is called.

@@ -5,7 +5,7 @@
 // want them and have their copies, whether anybody asks for records, whether Redis may
 // throw away what it holds, whether clocks agree.
 //
-// What belongs here: questions to NATS and Redis, and what an answer means to an
+// What belongs here: questions to NATS, Redis and platforms, and what an answer means to an
 // operator. Chats and dead letters are admin's.
 package doctor
 
@@ -60,6 +60,8 @@ type Config struct {
 	// that one elected ingress holds the session of.
 	Leaders  coord.Viewer
 	Sessions []string
+	// Intakes are the platforms that can be asked how they deliver.
+	Intakes []Intake
 	// Lease is that of the settings, which the journal's consumer is to go by; zero if
 	// there is nothing to compare.
 	Lease time.Duration
@@ -90,6 +92,9 @@ func Examine(ctx context.Context, cfg Config) (all []Finding) {
 	}
 	if cfg.Leaders != nil {
 		do(leaders)
+	}
+	if cfg.Intakes != nil {
+		do(intakes)
 	}
 	do(clocks)
 	return all

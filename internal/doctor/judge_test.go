@@ -1,12 +1,15 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/botmesh-go/botmesh/provider"
 )
 
 func TestCopies(t *testing.T) {
@@ -33,6 +36,40 @@ func TestCopies(t *testing.T) {
 		}
 		if len(found) != 1 || found[0].Level != test.level || !strings.Contains(found[0].Text, test.words) || found[0].Do == "" {
 			t.Errorf("%s: got %v, want %s with %q and what to do", test.name, found, test.level, test.words)
+		}
+	}
+}
+
+// asked is a platform that has one answer.
+type asked struct {
+	in  provider.Intake
+	err error
+}
+
+func (a asked) Check(context.Context) (provider.Intake, error) { return a.in, a.err }
+
+func TestIntakes(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1700000000, 0)
+	for _, test := range []struct {
+		name  string
+		polls bool
+		says  asked
+		level Level
+		words string
+	}{
+		{"posts", false, asked{in: provider.Intake{Webhook: true}}, Fine, "delivers"},
+		{"posts what waits", false, asked{in: provider.Intake{Webhook: true, Waiting: 3}}, Fine, "3 wait"},
+		{"posted in vain, and then not", false, asked{in: provider.Intake{Webhook: true, Failed: "503", FailedAt: at}}, Fine, "delivers"},
+		{"posts in vain", false, asked{in: provider.Intake{Webhook: true, Waiting: 3, Failed: "503", FailedAt: at}}, Broken, `at 2023-11-14T22:13:20Z: "503"; 3 wait`},
+		{"is not told where to", false, asked{in: provider.Intake{Waiting: 2}}, Broken, "no webhook set: nothing comes; 2 wait"},
+		{"is asked", true, asked{in: provider.Intake{Waiting: 2}}, Fine, "2 wait"},
+		{"is asked, and posts", true, asked{in: provider.Intake{Webhook: true}}, Broken, "can not be asked"},
+		{"does not answer", true, asked{err: errors.New("401")}, Unknown, "telegram can not be asked: 401"},
+	} {
+		found := intakes(t.Context(), Config{Intakes: []Intake{{ID: "telegram", Polls: test.polls, Checker: test.says}}})
+		if len(found) != 1 || found[0].Level != test.level || !strings.Contains(found[0].Text, test.words) || (found[0].Do == "") == (test.level == Broken) {
+			t.Errorf("%s: got %v, want %s with %q, and what to do if it is broken", test.name, found, test.level, test.words)
 		}
 	}
 }

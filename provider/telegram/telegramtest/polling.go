@@ -22,9 +22,11 @@ const (
 // polling is the side of Telegram that is asked for updates. It is guarded by the
 // server's lock.
 type polling struct {
-	queue     []queued             // what was not confirmed, by number
-	confirmed []int64              // what was, in order
-	webhook   string               // its address, empty for none
+	queue     []queued // what was not confirmed, by number
+	confirmed []int64  // what was, in order
+	webhook   string   // its address, empty for none
+	failed    string   // why the last post there was in vain, and when
+	failedAt  time.Time
 	faults    []fakeplatform.Fault // of the next polls
 	polls     int                  // calls of getUpdates
 	evict     chan struct{}        // closed to end the poll that waits, nil if none does
@@ -157,6 +159,29 @@ func (s *Server) awaitUpdates(ctx context.Context, mine chan struct{}, limit int
 		case <-ctx.Done():
 		}
 	}
+}
+
+// Hook has a webhook set, to which the last post was in vain; an empty failed is that none was.
+func (s *Server) Hook(url, failed string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.polling.webhook, s.polling.failed, s.polling.failedAt = url, failed, at
+}
+
+// getWebhookInfo tells of the webhook, and how many updates wait.
+func (s *Server) getWebhookInfo(w http.ResponseWriter) {
+	s.mu.Lock()
+	result := map[string]any{"url": s.polling.webhook, "has_custom_certificate": false, "pending_update_count": len(s.polling.queue)}
+	if s.polling.failed != "" {
+		result["last_error_message"], result["last_error_date"] = s.polling.failed, s.polling.failedAt.Unix()
+	}
+	s.mu.Unlock()
+	answer, err := json.Marshal(map[string]any{"ok": true, "result": result})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Write(answer)
 }
 
 // setWebhook takes the address of a webhook; an empty one is none.

@@ -123,6 +123,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.getUpdates(w, r, body)
 	case "setWebhook":
 		s.setWebhook(w, body)
+	case "getWebhookInfo":
+		s.getWebhookInfo(w)
 	case "deleteWebhook":
 		s.setWebhook(w, nil)
 	case "sendChatAction":
