@@ -89,6 +89,22 @@ func TestSendBecomesOneRecordOfItsChat(t *testing.T) {
 	}
 }
 
+func TestSendTakesMarkdown(t *testing.T) {
+	t.Parallel()
+	j := &fakeJournal{}
+	w, _ := post(t, newAPI(t, j), toChat, `{"markdown":"It is **ready**.","buttons":[[{"label":"Yes","payload":"y"}]]}`)
+	want := []botmesh.Send{{
+		Text: "It is ready.", Spans: []botmesh.Span{{From: 6, To: 11, Style: botmesh.StyleBold}},
+		Buttons: [][]botmesh.Button{{{Label: "Yes", Payload: "y"}}},
+	}}
+	if w.Code != http.StatusAccepted || len(j.records) != 1 {
+		t.Fatalf("got %d %s and %d records, want 202 and one", w.Code, w.Body, len(j.records))
+	}
+	if diff := cmp.Diff(want, j.records[0].Sends); diff != "" {
+		t.Errorf("sends (-want +got):\n%s", diff)
+	}
+}
+
 func TestSendsOfDifferentChatsOrWithoutAKeyAreDifferent(t *testing.T) {
 	t.Parallel()
 	j := &fakeJournal{}
@@ -130,6 +146,9 @@ func TestWhatIsNotASendIsRefused(t *testing.T) {
 		{"empty", toChat, ``, nil, 400, "text"},
 		{"no text", toChat, `{}`, nil, 400, "empty"},
 		{"a file that can not be sent", toChat, `{"media":{"kind":"image","url":"file:///etc/passwd"}}`, nil, 400, "http"},
+		{"text and Markdown", toChat, `{"text":"x","markdown":"y"}`, nil, 400, "either"},
+		{"spans and Markdown", toChat, `{"markdown":"y","spans":[{"to":1,"style":"bold"}]}`, nil, 400, "either"},
+		{"Markdown of nothing", toChat, `{"markdown":" "}`, nil, 400, "empty"},
 		{"unknown field", toChat, `{"text":"x","txt":"y"}`, nil, 400, "txt"},
 		{"two messages", toChat, `{"text":"x"}{"text":"y"}`, nil, 400, "one message"},
 		{"too long", toChat, `{"text":"` + strings.Repeat("x", 200<<10) + `"}`, nil, 413, "too large"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/markdown"
 )
 
 const (
@@ -72,11 +73,24 @@ func (a *API) send(w http.ResponseWriter, r *http.Request) {
 }
 
 func readSend(body io.Reader) (botmesh.Send, error) {
-	var s botmesh.Send
+	var in struct {
+		botmesh.Send
+		// Markdown is the text and its spans, see [markdown.Send].
+		Markdown string `json:"markdown"`
+	}
 	d := json.NewDecoder(body)
 	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		return s, fmt.Errorf(`want {"text": "…"}, media and buttons if you like: %w`, err)
+	err := d.Decode(&in)
+	s := in.Send
+	if err != nil {
+		return s, fmt.Errorf(`want {"text": "…"} or {"markdown": "…"}, media and buttons if you like: %w`, err)
+	}
+	if in.Markdown != "" {
+		if s.Text != "" || s.Spans != nil {
+			return s, errors.New("want either markdown or a text, got both")
+		}
+		formatted := markdown.Send(in.Markdown)
+		s.Text, s.Spans = formatted.Text, formatted.Spans
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return s, errors.New("want one message, got more")
