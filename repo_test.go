@@ -88,7 +88,7 @@ var house = map[string][]string{
 	"internal/doctor":   {"coord", "provider", "streams"},
 	"internal/engine":   {"acts", "checkpoint/natsstore", "coord/...", "internal/config", "internal/jet", "internal/tlsfiles", "journal", "outbox", "streams"},
 	"internal/ingressd": {"coord", "ingress", "ingress/spool", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "internal/tlsfiles", "journal", "outbox", "provider/..."},
-	"internal/workerd": {"acts", "admin", "checkpoint/natsstore", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
+	"internal/workerd": {"acts", "admin", "checkpoint/...", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",
 		"internal/program", "internal/replay", "journal", "outbox/...", "provider/..."},
 	"internal/devd": {"bot", "coord", "ingress", "internal/config", "internal/ingressd", "internal/natsd", "internal/private", "internal/program", "internal/workerd",
 		"outbox/ratelimit", "provider", "worker"},

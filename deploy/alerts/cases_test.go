@@ -68,7 +68,7 @@ var cases = map[string]map[string]what{
 		"for 15 minutes": {21, `
 			bot_waiting_oldest_age{instance="a"} 0+60x60
 			bot_chats_paused{instance="a"} 0x60`},
-		"while a chat is paused": {never, `
+		"while another chat is paused": {21, `
 			bot_waiting_oldest_age{instance="a"} 0+60x60
 			bot_chats_paused{instance="a"} 1x60`},
 		"for less": {never, `
@@ -133,6 +133,14 @@ var cases = map[string]map[string]what{
 		"a part":      {10, `bot_dlq_messages_total{kind="send"} 0x9 1x50`},
 		"earlier one": {never, `bot_dlq_messages_total{kind="record"} 1x60`},
 	},
+	"BotmeshManyDeadLetters": {
+		"a burst":                     {10, "bot_dlq_depth{instance=\"a\"} 5x9 26x50\nbot_dlq_depth{instance=\"b\"} 5x10 26x49"},
+		"two a minute":                {11, `bot_dlq_depth 0+2x60`},
+		"one a minute":                {never, `bot_dlq_depth 0+1x60`},
+		"many that were there":        {never, `bot_dlq_depth 500x60`},
+		"many are there at the start": {never, "bot_dlq_depth{instance=\"a\"} _x9 500x50"},
+		"many that are put back":      {never, `bot_dlq_depth 500x9 0x50`},
+	},
 	"BotmeshDeadLettersOld": {
 		"21 days": {0, "bot_dlq_oldest_age 1814400x60\nbot_dlq_depth 1x60"},
 		"19 days": {never, "bot_dlq_oldest_age 1641600x60\nbot_dlq_depth 1x60"},
@@ -160,6 +168,11 @@ var cases = map[string]map[string]what{
 	"BotmeshInDoubt": {
 		"six at once":  {10, `bot_outbox_in_doubt_total{bot_provider="telegram"} 0x9 6x50`},
 		"four at once": {never, `bot_outbox_in_doubt_total{bot_provider="telegram"} 0x9 4x50`},
+	},
+	"BotmeshPartsHeld": {
+		"for 15 minutes":   {17, `bot_outbox_held_oldest_age{instance="a"} 0+60x60`},
+		"released in time": {never, `bot_outbox_held_oldest_age{instance="a"} 0+60x15 0x44`},
+		"none":             {never, `bot_outbox_held_oldest_age{instance="a"} 0x60`},
 	},
 	"BotmeshSurplus": {
 		"one":  {10, `bot_outbox_surplus_total 0x9 1x50`},

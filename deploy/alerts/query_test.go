@@ -59,6 +59,8 @@ func (q *query) labels(expr parser.Expr) []string {
 		return of
 	case *parser.MatrixSelector:
 		return q.labels(e.VectorSelector)
+	case *parser.SubqueryExpr:
+		return q.labels(e.Expr)
 	case *parser.ParenExpr:
 		return q.labels(e.Expr)
 	case *parser.NumberLiteral:

@@ -169,7 +169,9 @@ func (w *Worker) serve(ctx context.Context) error {
 			w.cfg.Log.Error("pauses are not followed", "err", err)
 		}
 	})
-	follower.Go(func() { count(following, o.journal, o.pauses) })
+	follower.Go(func() {
+		count(following, waiting{journal: o.journal, store: o.store, outbox: o.outbox, pauses: o.pauses})
+	})
 	defer follower.Wait()
 	defer stop()
 	w.cfg.Log.Info("serving", "incarnation", coordinator.Incarnation())
