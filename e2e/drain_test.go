@@ -55,9 +55,10 @@ func TestRollingRestartRepeatsAndLosesNothing(t *testing.T) { // alone: it measu
 	waits := steady.waits(begun, ended)
 	t.Logf("%d turns of 5 s; waits of the %d messages meanwhile: median %v, p99 %v, longest %v",
 		long, len(waits), waits[len(waits)/2], waits[len(waits)*99/100], waits[len(waits)-1])
-	// A chat that waited for another's turn, a drain or a lease (15 s) waits longer.
-	if most := waits[len(waits)-1]; most >= 4*time.Second {
-		t.Errorf("got a message that waited %v for a restart, want nobody to wait for a turn of 5 s", most)
+	// What the machine takes by itself is what nearly all wait. A chat that waited for
+	// another's turn (5 s), a drain or a lease (15 s) waits longer.
+	if most, limit := waits[len(waits)-1], time.Second+waits[len(waits)*99/100]; most >= limit {
+		t.Errorf("got a message that waited %v for a restart, want less than %v", most, limit)
 	}
 	s.nothingSpent()
 }

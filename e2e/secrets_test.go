@@ -32,6 +32,14 @@ var planted = map[string]string{
 	"the token of the operators":          "PLANTEDadmintoken",
 	"the password of NATS":                "PLANTEDnatspassword",
 	"the password of Redis":               "PLANTEDredispassword",
+	"the secret of WhatsApp's app":        "PLANTEDappsecret",
+	"the word that WhatsApp verifies":     "PLANTEDverifytoken",
+	"the token of WhatsApp":               "PLANTEDaccesstoken",
+	"the secret of Slack":                 "PLANTEDsigningsecret",
+	"the token of Slack":                  "PLANTEDslacktoken",
+	"the secret of a backend":             "PLANTEDbackendsecretPLANTEDbackendsecret",
+	"the secret to a backend":             "PLANTEDsendingsecretPLANTEDsendingsecret",
+	"the secret of the web chat":          "PLANTEDwebchatsecret",
 	"what a stranger took for the secret": "PLANTEDguess",
 	"the text of a message":               "PLANTEDtext",
 	"the address of a file":               "PLANTEDaddress",
@@ -108,6 +116,11 @@ func careless(t *testing.T, spans string) *scene {
 		Env: map[string]string{
 			"BOTMESH_ADMIN_TOKEN": planted["the token of the operators"], "BOTMESH_LOG_LEVEL": "debug", "BOTMESH_DEMO_CRASH": "1",
 			"BOTMESH_LEASE": lease.String(), "BOTMESH_TRIES": "2",
+			"BOTMESH_WHATSAPP_APP_SECRET": planted["the secret of WhatsApp's app"], "BOTMESH_WHATSAPP_VERIFY_TOKEN": planted["the word that WhatsApp verifies"],
+			"BOTMESH_WHATSAPP_ACCESS_TOKEN": planted["the token of WhatsApp"], "BOTMESH_WHATSAPP_PHONE_NUMBER_ID": "1", "BOTMESH_WHATSAPP_API_URL": p.URL("elsewhere"),
+			"BOTMESH_SLACK_SIGNING_SECRET": planted["the secret of Slack"], "BOTMESH_SLACK_TOKEN": "xoxb-" + planted["the token of Slack"], "BOTMESH_SLACK_API_URL": p.URL("elsewhere"),
+			"BOTMESH_STANDARDWEBHOOKS_SECRET": "whsec_" + planted["the secret of a backend"], "BOTMESH_STANDARDWEBHOOKS_API_URL": p.URL("elsewhere"),
+			"BOTMESH_STANDARDWEBHOOKS_SEND_SECRET": "whsec_" + planted["the secret to a backend"], "BOTMESH_WEBCHAT_SECRET": planted["the secret of the web chat"],
 			"OTEL_TRACES_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
 			"OTEL_EXPORTER_OTLP_ENDPOINT": spans, "OTEL_BSP_SCHEDULE_DELAY": "100",
 		},
@@ -196,6 +209,7 @@ func TestNothingSecretIsTold(t *testing.T) {
 	s.say(51, "/echo "+text)
 	s.logged("part set aside")
 	s.file(52)
+	s.elsewhere(text)
 	s.Weather(func(chat string) platform.Weather {
 		return map[string]platform.Weather{"11": {Status: 500}, "12": {Status: 429, RetryAfter: time.Second}, "13": {Lose: true}, "14": {Status: 403}}[chat]
 	})
@@ -248,6 +262,42 @@ func (s *scene) file(chat int64) {
 		}
 		return nil
 	})
+}
+
+// elsewhere has strangers post to the other platforms' webhooks, and messages sent to them,
+// which nobody takes there.
+func (s *scene) elsewhere(text string) {
+	s.t.Helper()
+	guess := planted["what a stranger took for the secret"]
+	for _, of := range []struct{ provider, header string }{{"whatsapp", "X-Hub-Signature-256"}, {"slack", "X-Slack-Signature"}, {"standardwebhooks", "Webhook-Signature"}, {"webchat", "Cookie"}} {
+		req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URLs()[0]+"/webhooks/"+of.provider, strings.NewReader(text))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		req.Header.Set(of.header, guess)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode < 400 || resp.StatusCode > 499 {
+			s.t.Errorf("a stranger's webhook of %s: got %d, want it refused", of.provider, resp.StatusCode)
+		}
+	}
+	for _, chat := range []string{"whatsapp/4915112345678", "slack/C1", "standardwebhooks/1"} {
+		status, _, err := s.Workers[0].Send(s.t.Context(), fleet.Sending{Token: planted["the token of the operators"], Chat: chat, Key: chat, Text: text})
+		if err != nil || status != http.StatusAccepted {
+			s.t.Errorf("to %s: got %d, error %v, want it accepted", chat, status, err)
+		}
+		s.eventually(time.Minute, "a call for "+chat, func(context.Context) error {
+			for line := range strings.Lines(s.logs()) {
+				if strings.Contains(line, "part ") && strings.Contains(line, chat) {
+					return nil
+				}
+			}
+			return errors.New("nothing is logged of one")
+		})
+	}
 }
 
 // withoutServers has messages come while NATS or Redis is away.
