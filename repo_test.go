@@ -67,7 +67,7 @@ var house = map[string][]string{
 	"coord/internal/...":        {},
 
 	// Who joins them: the dispatcher knows no bot, the ingress no worker.
-	"dispatcher":          {"acts", "journal", "coord", "checkpoint", "outbox"},
+	"dispatcher":          {"acts", "internal/limit", "journal", "coord", "checkpoint", "outbox"},
 	"ingress":             {"provider", "journal", "coord", "outbox"},
 	"ingress/spool":       {"internal/jet"},
 	"ingress/ingressmain": {"ingress", "internal/ingressd", "internal/program", "provider"},
@@ -92,7 +92,8 @@ var house = map[string][]string{
 		"internal/program", "internal/replay", "journal", "outbox/...", "provider/..."},
 	"internal/devd": {"bot", "coord", "ingress", "internal/config", "internal/ingressd", "internal/natsd", "internal/private", "internal/program", "internal/workerd",
 		"outbox/ratelimit", "provider", "worker"},
-	"internal/replay":  {"checkpoint", "coord", "internal/jet", "journal", "outbox"},
+	"internal/limit":   {},
+	"internal/replay":  {"checkpoint", "coord", "internal/jet", "internal/limit", "journal", "outbox"},
 	"internal/sim/...": {"..."},
 	"cmd/...":          {"..."},
 

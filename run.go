@@ -130,3 +130,15 @@ type Outside interface {
 	// has in its handler. The error ends the run.
 	MayDo(name string) error
 }
+
+// Settler is what a [Midway] may be too: a run tells it how long it may take.
+type Settler interface {
+	// Settle bounds the run, counted from its beginning, in place of the worker's Settle;
+	// zero stands for that one. Said more than once, the longest counts. A run that has
+	// taken longer by then is cut off at once. It does not wait.
+	Settle(d time.Duration)
+}
+
+// MaxSettle bounds what a flow or handler may say of how long its runs take: for as long
+// the chat's next messages wait, and a worker that is asked to stop does not.
+const MaxSettle = 30 * time.Minute

@@ -81,12 +81,12 @@ func New() *Bot {
 
 // Command runs handler when a user writes a command, in whatever case. The usage
 // is the command and, for people, its arguments: "/echo <text>".
-func (b *Bot) Command(usage string, handler Handler) *Bot {
+func (b *Bot) Command(usage string, handler Handler, opts ...HandlerOption) *Bot {
 	if handler == nil {
 		b.fault("command %q has no handler", usage)
 	}
 	name, _, _ := strings.Cut(usage, " ")
-	b.add(name, &command{usage: usage, handler: handler})
+	b.add(name, &command{usage: usage, handler: b.with("command "+name, handler, opts)})
 	return b
 }
 
@@ -115,7 +115,7 @@ func (b *Bot) Flow(f flow.Definition) *Bot {
 // Timer handles timers of a kind: those whose name is the kind, or begins with it and
 // a slash. A handler finds the one that fired in c.Timer(), and sets timers with c.Arm.
 // A question that is open stays open. A timer without a handler has no effect.
-func (b *Bot) Timer(kind string, handler Handler) *Bot {
+func (b *Bot) Timer(kind string, handler Handler, opts ...HandlerOption) *Bot {
 	switch {
 	case kind == "" || strings.Contains(kind, "/"):
 		b.fault("timer kind %q is empty or has a slash", kind)
@@ -126,16 +126,16 @@ func (b *Bot) Timer(kind string, handler Handler) *Bot {
 	case b.timers[kind] != nil:
 		b.fault("timer kind %q is registered twice", kind)
 	}
-	b.timers[kind] = handler
+	b.timers[kind] = b.with("the handler of timer kind "+kind, handler, opts)
 	return b
 }
 
 // Fallback handles what nothing else does. Without it that has no effect.
-func (b *Bot) Fallback(handler Handler) *Bot {
+func (b *Bot) Fallback(handler Handler, opts ...HandlerOption) *Bot {
 	if b.fallback != nil {
 		b.fault("the fallback is registered twice")
 	}
-	b.fallback = handler
+	b.fallback = b.with("the fallback", handler, opts)
 	return b
 }
 

@@ -19,7 +19,7 @@ type events struct {
 // event, what the platform knows and Botmesh has no word for. c.Record() has it. What
 // is open stays open, and an edited message is never run as if it were a new one.
 // Without a handler such a record has no effect.
-func (b *Bot) On(kind botmesh.RecordType, handler Handler) *Bot {
+func (b *Bot) On(kind botmesh.RecordType, handler Handler, opts ...HandlerOption) *Bot {
 	switch kind {
 	case botmesh.TypeEdit, botmesh.TypeDelete, botmesh.TypeReaction, botmesh.TypeMembership, botmesh.TypeEvent:
 	default:
@@ -34,7 +34,7 @@ func (b *Bot) On(kind botmesh.RecordType, handler Handler) *Bot {
 	if b.events.of == nil {
 		b.events.of = map[botmesh.RecordType]Handler{}
 	}
-	b.events.of[kind] = handler
+	b.events.of[kind] = b.with("the handler of type "+string(kind), handler, opts)
 	return b
 }
 

@@ -33,7 +33,7 @@ type Config struct {
 	// Lease is the coordinator's lease and the journal's acknowledgement wait.
 	// Defaults to 15s.
 	Lease time.Duration
-	// Settle bounds one run of one record. Defaults to 1m.
+	// Settle bounds one run of one record that says nothing else; see [botmesh.Settler]. Defaults to 1m.
 	Settle time.Duration
 	// Drain bounds how long Run goes on after its context ended. Defaults to 15s.
 	Drain time.Duration

@@ -10,6 +10,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/internal/limit"
 )
 
 // midway passes what a run asks for to the lane's goroutine, which alone writes
@@ -19,6 +20,7 @@ type midway struct {
 	sealed   chan struct{}
 	once     sync.Once
 	signs    *signs
+	*limit.Limit
 
 	// next is for the next message, until the run has it: of its goroutine.
 	next chan botmesh.Record
@@ -38,8 +40,10 @@ type answer struct {
 	err  error
 }
 
-func newMidway(s *signs) *midway {
-	return &midway{requests: make(chan request), sealed: make(chan struct{}), signs: s, next: make(chan botmesh.Record, 1)}
+var _ botmesh.Settler = (*midway)(nil)
+
+func newMidway(s *signs, l *limit.Limit) *midway {
+	return &midway{requests: make(chan request), sealed: make(chan struct{}), signs: s, Limit: l, next: make(chan botmesh.Record, 1)}
 }
 
 // seal ends what the run may do.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/internal/limit"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/telemetry"
 )
@@ -184,7 +185,7 @@ func (h *hold) begin(r botmesh.Record, tries checkpoint.Tries) (context.Context,
 			telemetry.KeyFence.Int64(int64(h.fence)), telemetry.KeyTry.Int(tries.N+1)))
 }
 
-// run hands a record to the Runner, for at most Settle, and returns what was decided
+// run hands a record to the Runner, for at most Settle or what the run says of it, and returns what was decided
 // and for which records behind it. An error of the Runner is a failedError; an
 // interruptedError says that another message came first. A run that does not heed the
 // end of its context is left behind: what it still does has no effect.
@@ -196,12 +197,12 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record,
 	defer leave()
 	h.enter(PhaseRunning, h.fence)
 	defer h.enter(PhaseHolding, h.fence)
-	ctx, cancel := context.WithTimeoutCause(ctx, h.d.cfg.Settle, &botmesh.LeaseLostError{Key: h.key, Reason: botmesh.LossSettled})
+	ctx, settle, cancel := limit.Within(ctx, h.d.cfg.Settle, &botmesh.LeaseLostError{Key: h.key, Reason: botmesh.LossSettled})
 	defer cancel()
 	h.user = nil
 	ctx, interrupt := context.WithCancelCause(ctx)
 	defer interrupt(nil)
-	m, w := newMidway(h.newSigns(ctx, r)), h.watch(r, also)
+	m, w := newMidway(h.newSigns(ctx, r), settle), h.watch(r, also)
 	defer m.end()
 	defer w.stop()
 	ended := h.d.start(ctx, h.runOf(r, also, tries), m)

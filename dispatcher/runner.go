@@ -14,8 +14,8 @@ type Runner interface {
 	//
 	// An error is a failed try: the record is run again after a pause, and set
 	// aside when its tries are used up. The context ends when the turn is lost or
-	// the run took longer than Settle; a run that goes on all the same is
-	// cut off, and what it does later has no effect.
+	// the run took longer than Settle, or what it said in place of that
+	// ([botmesh.Settler]); a run that goes on all the same is cut off, and what it does later has no effect.
 	Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error)
 }
 

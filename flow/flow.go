@@ -211,11 +211,18 @@ func (f *Flow[S]) own() []error {
 		}
 	}
 	checkBurst("it", f.options.burst)
+	checkSettle := func(what string, s settle) {
+		if s.wrong() {
+			add("%s may take %v, want a time above zero and at most %v", what, s.d, botmesh.MaxSettle)
+		}
+	}
+	checkSettle("it", f.options.settle)
 	was := map[string]bool{}
 	for _, id := range f.Steps() {
 		s := f.steps[id]
 		checkTimeout(fmt.Sprintf("step %q", id), s.timeout)
 		checkBurst(fmt.Sprintf("step %q", id), s.burst)
+		checkSettle(fmt.Sprintf("step %q", id), s.settle)
 		for _, to := range s.to {
 			if f.steps[to] == nil {
 				add("step %q goes to %q, which is not a step", id, to)

@@ -10,6 +10,7 @@ type options struct {
 	back     int
 	timeout  timeout
 	burst    burst
+	settle   settle
 
 	ephemeral bool
 	ttl       time.Duration
@@ -50,6 +51,7 @@ type stepOptions struct {
 
 	timeout timeout
 	burst   burst
+	settle  settle
 }
 
 type stepOptionFunc func(*stepOptions)

@@ -151,6 +151,7 @@ func (f *Flow[S]) resume(t *Turn, p Position) (*move[S], error) {
 	if err := m.restore(); err != nil {
 		return nil, fmt.Errorf("%w: flow %s at step %q: reading the state: %w", ErrStranded, f.name, p.Step, err)
 	}
+	m.settle()
 	return m, nil
 }
 
@@ -214,6 +215,7 @@ func (m *move[S]) enter(id string) (Next, error) {
 	m.s = s
 	m.p = Position{Flow: m.f.name, Step: id, State: state, Asked: m.c.run.Record.Seq, Trail: m.trail}
 	m.c.path = append(m.c.path, m.f.name+"/"+id)
+	m.settle()
 	return s.body.enter(m.c, &m.p)
 }
 

@@ -11,7 +11,10 @@ import (
 	"github.com/botmesh-go/botmesh/journal"
 )
 
-var _ botmesh.Meanwhile = (*midway)(nil)
+var (
+	_ botmesh.Meanwhile = (*midway)(nil)
+	_ botmesh.Settler   = (*midway)(nil)
+)
 
 // longestLook is how long a run that gathers what is said in quick succession waits at
 // once, and a bit. One that waits longer is a handler at work.
@@ -65,9 +68,9 @@ func (q *quick) through(seq uint64) ([]botmesh.Record, error) {
 // Next implements [botmesh.Meanwhile]: without waiting for what the journal knows. What a
 // handler would have heard while it was at work it does not hear.
 func (m *midway) Next(ctx context.Context) (botmesh.Record, error) {
-	until, _ := ctx.Deadline()
+	until, short := ctx.Deadline()
 	wait := time.Until(until)
-	if !until.Before(m.cut) || wait > longestLook {
+	if !short || wait > longestLook {
 		m.heeds.Store(true)
 		<-ctx.Done()
 		return botmesh.Record{}, context.Cause(ctx)

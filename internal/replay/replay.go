@@ -24,6 +24,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/internal/limit"
 	"github.com/botmesh-go/botmesh/journal"
 )
 
@@ -35,7 +36,8 @@ type Runner interface {
 // Config configures a [Chat]. All but PassesOver is required.
 type Config struct {
 	Runner Runner
-	// Tries is how often a failing record is run, Settle how long one run may take.
+	// Tries is how often a failing record is run, Settle how long one run may take that
+	// says nothing else.
 	Tries  int
 	Settle time.Duration
 	// PassesOver reports whether an operator who resumed the chat wants what a user did
@@ -160,10 +162,9 @@ func (c *Chat) run(ctx context.Context, r botmesh.Record, ahead []journal.Entry,
 
 // try runs a record once, and returns what it came to and which records joined it.
 func (c *Chat) try(ctx context.Context, r botmesh.Record, ahead []journal.Entry, step *Step) (botmesh.Outcome, []botmesh.Record, error) {
-	cut := time.Now().Add(c.cfg.Settle)
-	ctx, cancel := context.WithDeadline(ctx, cut)
+	ctx, settle, cancel := limit.Within(ctx, c.cfg.Settle, context.DeadlineExceeded)
 	defer cancel()
-	m := &midway{compares: c.cfg.compares, during: c.scratch.During, step: step, user: c.users[r.User], cut: cut, quick: quick{
+	m := &midway{compares: c.cfg.compares, during: c.scratch.During, step: step, user: c.users[r.User], Limit: settle, quick: quick{
 		ahead: ahead[:min(len(ahead), botmesh.MaxAlso)], passed: r.Stored, shut: c.passedOver,
 		skip: func(next botmesh.Record) bool { return next.ID == r.ID || c.scratch.Recent.Has(next.ID) },
 	}}
@@ -191,9 +192,9 @@ type midway struct {
 	step   *Step
 	sent   int // by this try
 	user   checkpoint.User
-	cut    time.Time // when the run is cut off
 	quick  quick
 	heeds  atomic.Bool // it listens while it is at work
+	*limit.Limit
 
 	compares bool
 }
