@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/botmesh-go/botmesh"
@@ -86,7 +87,8 @@ func (c *Chat) Parse(h http.Header, body []byte) ([]botmesh.Record, error) {
 
 func (c *Chat) press(rec *botmesh.Record, form url.Values) error {
 	of, payload := form.Get("of"), form.Get("payload")
-	if !c.signed(form.Get("sig"), asButton, rec.Chat.Chat, of, payload) {
+	// A line feed in the part's id would move where the id ends and the payload begins.
+	if strings.ContainsFunc(of, unicode.IsControl) || !c.signed(form.Get("sig"), asButton, rec.Chat.Chat, of, payload) {
 		return errors.New("webchat: not a button of this chat")
 	}
 	rec.Type = botmesh.TypeCallback

@@ -32,6 +32,14 @@ func TestReceiver(t *testing.T) {
 			}},
 		},
 		{
+			Name: "LinesInPayload", Header: pageHeader(c, chat),
+			Body: formBody("chat", chat, "id", "0123-abf", "payload", "note:hi\nadmin", "sig", c.sign(asButton, chat, "x/1", "note:hi\nadmin"), "of", "x/1"),
+			Want: []botmesh.Record{{
+				Type: botmesh.TypeCallback, ID: chat + "/0123-abf", Chat: key, User: chat,
+				Message: botmesh.Message{Payload: "note:hi\nadmin", Of: "x/1", MessageID: "0123-abf", Locale: "de-AT"},
+			}},
+		},
+		{
 			Name: "Longest", Header: pageHeader(c, chat), Body: formBody("chat", chat, "id", "0123-abe", "text", strings.Repeat("😀", MaxText)),
 			Want: []botmesh.Record{{
 				Type: botmesh.TypeMessage, ID: chat + "/0123-abe", Chat: key, User: chat,
@@ -69,6 +77,7 @@ func TestParseNamesTheFault(t *testing.T) {
 		"ForgedButton":         {form, formBody("chat", chat, "id", id, "payload", "admin", "sig", c.sign(asButton, chat, "", "user")), "not a button"},
 		"ButtonOfOtherMessage": {form, formBody("chat", chat, "id", id, "payload", "admin", "of", "p2", "sig", c.sign(asButton, chat, "p1", "admin")), "not a button"},
 		"ButtonOfOther":        {form, formBody("chat", chat, "id", id, "payload", "admin", "sig", c.sign(asButton, "CHATTWO", "", "admin")), "not a button"},
+		"EndOfOfferedPayload":  {form, formBody("chat", chat, "id", id, "payload", "admin", "of", "p1\nnote:hi", "sig", c.sign(asButton, chat, "p1", "note:hi\nadmin")), "not a button"},
 		"SessionAsSig":         {form, formBody("chat", chat, "id", id, "payload", "1", "sig", c.sign(asSession, chat, "", "1")), "not a button"},
 	} {
 		t.Run(name, func(t *testing.T) {
