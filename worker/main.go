@@ -40,6 +40,7 @@ import (
 // or Redis being away is none of them: the worker waits and is not ready.
 func Main(b *bot.Bot, own ...provider.Sender) {
 	p := workerd.Program()
+	p.Usage = []string{"flows lock|diff [file]", replayWay, againstWay, rebuildWay}
 	if len(os.Args) > 1 && os.Args[1] == "flows" {
 		told, err := flows(b, os.Args[2:])
 		fmt.Print(told)

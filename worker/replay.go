@@ -21,8 +21,12 @@ import (
 )
 
 const (
-	replayUsage  = "want: replay [--from seq] [--to seq] [--since time] [--until time] [-o json] [settings] provider/chat, or replay --against [--limit chats] [-o json] [settings] [provider/chat ...]"
-	rebuildUsage = "want: rebuild [--dry-run] [--partial] [--as name] [-o json] [settings] provider/chat"
+	replayWay  = "replay [--from seq] [--to seq] [--since time] [--until time] [-o json] [settings] provider/chat"
+	againstWay = "replay --against [--limit chats] [-o json] [settings] [provider/chat ...]"
+	rebuildWay = "rebuild [--dry-run] [--partial] [--as name] [-o json] [settings] provider/chat"
+
+	replayUsage  = "want: " + replayWay + ", or " + againstWay
+	rebuildUsage = "want: " + rebuildWay
 )
 
 const (
@@ -104,7 +108,7 @@ func (r replays) rebuild(args []string) error {
 	flags := flag.NewFlagSet("rebuild", flag.ContinueOnError)
 	flags.BoolVar(&o.Dry, "dry-run", false, "")
 	flags.BoolVar(&o.Partial, "partial", false, "")
-	by := flags.String("as", "who runs "+r.program.Name, "")
+	by := flags.String("as", program.Operator(), "")
 	output := shownAs(flags)
 	return r.open(flags, rebuildUsage, args, rebuildTime, func(ctx context.Context, open opener, named []botmesh.ChatKey) error {
 		if len(named) != 1 {
@@ -180,9 +184,9 @@ func advised(err error) error {
 }
 
 func told(w io.Writer, o replay.Order, is replay.Rebuilt) error {
-	done := fmt.Sprintf("rebuilt at revision %d", is.Revision)
+	done, dry := fmt.Sprintf("rebuilt at revision %d", is.Revision), ""
 	if o.Dry {
-		done = "would be rebuilt, nothing was written"
+		done, dry = "would be rebuilt", "; nothing was written"
 	}
 	where := "no conversation waits"
 	if is.Waits {
@@ -192,7 +196,7 @@ func told(w io.Writer, o replay.Order, is replay.Rebuilt) error {
 	if is.Records > 0 {
 		since = " since " + is.Since.UTC().Format(time.RFC3339)
 	}
-	_, err := fmt.Fprintf(w, "%s: %s from %d records%s, the last is #%d; %s, %d timers are armed, %d records are left to the workers\n",
-		o.Chat, done, is.Records, since, is.Cursor, where, is.Timers, is.Left)
+	_, err := fmt.Fprintf(w, "%s: %s from %d records%s, the last is #%d; %s, %d timers are armed, %d records are left to the workers%s\n",
+		o.Chat, done, is.Records, since, is.Cursor, where, is.Timers, is.Left, dry)
 	return err
 }

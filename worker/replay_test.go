@@ -66,7 +66,7 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 		{"a setting that is wrong", again.rebuild, []string{"--lease=x", "telegram/5"}, "--lease", true},
 		{"with a checkpoint", again.rebuild, []string{"telegram/5"}, "nothing to rebuild", false},
 		{"dry", func(args []string) error { lose(t, servers, "telegram.5"); return again.rebuild(args) },
-			[]string{"--dry-run", "telegram/5"}, "telegram/5: would be rebuilt, nothing was written", false},
+			[]string{"--dry-run", "telegram/5"}, "telegram/5: would be rebuilt from ", false},
 		{"dry as json", again.rebuild, []string{"--dry-run", "-o", "json", "telegram/5"}, `"records": 1,`, false},
 		{"for real", again.rebuild, []string{"telegram/5"}, "telegram/5: rebuilt at revision", false},
 	} {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -102,11 +103,20 @@ func (c actsList) Run(ctx context.Context, a *app) error {
 			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(t, "AT\tBY\tWHAT") // errors come from Flush
 			for _, act := range all {
-				fmt.Fprintf(t, "%s\t%s\t%s\n", act.At.UTC().Format(time.RFC3339), act.By, strings.TrimSpace(described(act)+" "+act.Failed))
+				fmt.Fprintf(t, "%s\t%s\t%s\n", act.At.UTC().Format(time.RFC3339), act.By, strings.TrimSpace(described(act)+why(act)+" "+act.Failed))
 			}
 			return t.Flush()
 		})
 	})
+}
+
+// why is the reason that an act was given, if it was.
+func why(a acts.Act) string {
+	var after struct{ Reason string }
+	if json.Unmarshal(a.After, &after) != nil || after.Reason == "" {
+		return ""
+	}
+	return ": " + after.Reason
 }
 
 // onChat acts on a chat.

@@ -11,8 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
-	"os/user"
 	"strings"
 
 	"github.com/botmesh-go/botmesh"
@@ -24,6 +22,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/devd"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/outbox"
 )
@@ -51,7 +50,7 @@ func (a *app) withDesk(ctx context.Context, do func(context.Context, *desk) erro
 		}
 		ctx, cancel := interruptible(ctx)
 		defer cancel()
-		return do(ctx, &desk{do: http.DefaultClient.Do, base: strings.TrimSuffix(s.AdminURL.Reveal(), "/"), token: s.AdminToken.Reveal(), actor: actor()})
+		return do(ctx, &desk{do: http.DefaultClient.Do, base: strings.TrimSuffix(s.AdminURL.Reveal(), "/"), token: s.AdminToken.Reveal(), actor: program.Operator()})
 	}
 	return a.withNATS(ctx, func(ctx context.Context, conn *jet.Conn, s config.Config) error {
 		return withOwnDesk(ctx, conn, s, do)
@@ -70,19 +69,7 @@ func withOwnDesk(ctx context.Context, conn *jet.Conn, s config.Config, do func(c
 	if err != nil {
 		return err
 	}
-	return do(ctx, &desk{do: inside(api), token: token, actor: actor()})
-}
-
-// actor is who sits here, for the log of acts.
-func actor() string {
-	name := "cli"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	if host, err := os.Hostname(); err == nil {
-		name += "@" + host
-	}
-	return name
+	return do(ctx, &desk{do: inside(api), token: token, actor: program.Operator()})
 }
 
 // inside answers requests in this process.

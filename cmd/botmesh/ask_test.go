@@ -52,6 +52,9 @@ func TestACommandAsksAWorker(t *testing.T) {
 	for _, act := range asked[[]acts.Act](t, env, "acts", "ls", "--chat="+chat) {
 		by = act.By
 	}
+	if _, list, _ := finished(t, env, "acts", "ls"); !strings.Contains(list, "chats pause "+chat+": ana talks to them\n") {
+		t.Errorf("got %s, want the reason of the pause", list)
+	}
 	if !strings.Contains(by, "@") {
 		t.Errorf("got %q as who resumed it, want the user and the machine", by)
 	}

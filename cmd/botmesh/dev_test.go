@@ -68,6 +68,7 @@ func TestDev(t *testing.T) {
 		"timeline since": {[]string{"chats", "timeline", key, "--since=2000-01-02T15:04:05Z"}, []string{"  record   #1  message"}, 0},
 		"timeline later": {[]string{"chats", "timeline", key, "--since=2100-01-02T15:04:05Z", "-o", "json"}, []string{"[]\n"}, 0},
 		"timeline text":  {[]string{"chats", "timeline", key, "--text", "--limit=4", "-o", "json"}, []string{`"text": "ordered: 2 x pizza"`}, 0},
+		"drop of none":   {[]string{"dlq", "drop", "--all"}, []string{"nothing to do: there is no dead letter of that kind\n"}, 0},
 		"plan json":      {[]string{"streams", "plan", "-o", "json"}, []string{"[]\n"}, 0},
 		"plan":           {[]string{"streams", "plan"}, []string{"all streams are as wanted\n"}, 0},
 		"plan of other":  {[]string{"streams", "plan", "--retention=200h"}, []string{"BOT_demo_INBOX differs", "max_age"}, 3},

@@ -129,6 +129,9 @@ func (c deadActing) each(ctx context.Context, a *app, verb string) error {
 			for _, did := range all {
 				err = errors.Join(err, writeDid(w, did))
 			}
+			if len(c.Seq) == 0 {
+				_, err = fmt.Fprintln(w, "nothing to do: there is no dead letter of that kind")
+			}
 			return err
 		})
 		if failed == nil && unsure && len(all) > 0 {

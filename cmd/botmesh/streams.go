@@ -16,6 +16,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
+	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/streams"
 )
 
@@ -90,7 +91,7 @@ func (c streamsApply) apply(ctx context.Context, conn *jet.Conn, bot string, dif
 		defer cancel()
 		return log.Write(ctx, act)
 	}
-	act := applied(diff, cmp.Or(c.As, actor()))
+	act := applied(diff, cmp.Or(c.As, program.Operator()))
 	first := slices.ContainsFunc(diff, func(c streams.Change) bool { return c.Stream == name && c.Absent })
 	if !first {
 		if act, err = write(act); err != nil {

@@ -51,6 +51,8 @@ const (
 type Program struct {
 	// Name is the program's name in logs, messages and telemetry.
 	Name string
+	// Usage are further ways to call it, each in one line after its name.
+	Usage []string
 	// Defaults are the program's own defaults of settings, by key.
 	Defaults map[string]string
 	// Log is where log lines go. Defaults to standard output.
@@ -203,7 +205,11 @@ func closePrivate(ctx context.Context, priv *private.Server, log *slog.Logger) {
 }
 
 func (p Program) help(stdout, stderr io.Writer) int {
-	err := show(stdout, "Usage: "+p.Name+" [flags]\n\n")
+	usage := "Usage: " + p.Name + " [flags]\n"
+	for _, way := range p.Usage {
+		usage += "       " + p.Name + " " + way + "\n"
+	}
+	err := show(stdout, usage+"\n")
 	if err == nil {
 		err = config.Usage(stdout, p.Defaults)
 	}

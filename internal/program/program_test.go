@@ -42,7 +42,7 @@ var roles = map[string]Program{
 	"wrong": {Name: "botmesh-test", Run: func(context.Context, Process) error {
 		return errors.Join(config.Wrong(errors.New("stream A differs")), errors.New("stream B differs"))
 	}},
-	"needy": {Name: "botmesh-test", Check: config.Config.CheckWorker},
+	"needy": {Name: "botmesh-test", Check: config.Config.CheckWorker, Usage: []string{"dance [settings]"}},
 }
 
 func TestMain(m *testing.M) {
@@ -269,7 +269,7 @@ func TestExitCodes(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	t.Parallel()
 	code, stdout, _ := launch(t, "needy", nil, "--help").end(t)
-	if code != ExitOK || !strings.Contains(stdout, "--telegram-token[-file]") || !strings.Contains(stdout, "(127.0.0.1:0)") {
+	if code != ExitOK || !strings.Contains(stdout, "--telegram-token[-file]") || !strings.Contains(stdout, "(127.0.0.1:0)") || !strings.HasPrefix(stdout, "Usage: botmesh-test [flags]\n       botmesh-test dance [settings]\n\n") {
 		t.Errorf("help: got code %d and %s, want 0 and every setting", code, stdout)
 	}
 	code, stdout, _ = launch(t, "needy", []string{"BOTMESH_LEASE=wrong"}, "--version").end(t)
