@@ -187,10 +187,7 @@ func (o *Outbox) call(ctx context.Context, p part) (sent provider.Sent, err erro
 		if r := recover(); r != nil {
 			err = fmt.Errorf("outbox: the sender panicked with a value of type %T", r)
 		}
-		err = unsaid(err, p.of().Send.Text)
-		if m := p.of().Send.Media; m != nil {
-			err = unsaid(unsaid(err, m.URL), m.Ref)
-		}
+		err = provider.Unsaid(err, p.of().Send)
 		done(err)
 	}()
 	return o.show(ctx, p)

@@ -85,25 +85,6 @@ func (o *Outbox) countLatency(ctx context.Context, p part) {
 		metric.WithAttributes(telemetry.KeyProvider.String(p.letter.Chat.Provider)))
 }
 
-// quoted is how long a text is that is looked for in what a platform answered.
-const quoted = 4
-
-// unsaid keeps a text out of what a platform answered to it: that is logged and traced.
-func unsaid(err error, text string) error {
-	if err == nil || len(text) < quoted || !strings.Contains(err.Error(), text) {
-		return err
-	}
-	return &unsaidError{err, text}
-}
-
-type unsaidError struct {
-	err  error
-	text string
-}
-
-func (e *unsaidError) Error() string { return strings.ReplaceAll(e.err.Error(), e.text, "<text>") }
-func (e *unsaidError) Unwrap() error { return e.err }
-
 // clip bounds what a platform answered.
 func clip(err error) string {
 	s := err.Error()

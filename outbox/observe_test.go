@@ -144,25 +144,3 @@ func counts(t *testing.T) map[string]int64 {
 	}
 	return got
 }
-
-// What a platform repeats of a text is in no log, and what its answer means stays. A word
-// that short is in any answer.
-//
-// SPEC: W2
-func TestWhatAPlatformRepeatsIsNotTold(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ said, answer, want string }{
-		{"my number is 4711", `400 can't parse "my number is 4711"`, `400 can't parse "<text>"`},
-		{"my number is 4711", "403 blocked", "403 blocked"},
-		{"400", "400 no", "400 no"},
-		{"", "400 no", "400 no"},
-	} {
-		err := unsaid(provider.Permanent(errors.New(c.answer)), c.said)
-		if err.Error() != c.want || !provider.IsPermanent(err) {
-			t.Errorf("got %v, permanent %v, want %s for good", err, provider.IsPermanent(err), c.want)
-		}
-	}
-	if err := unsaid(nil, "text"); err != nil {
-		t.Errorf("got %v of no error", err)
-	}
-}

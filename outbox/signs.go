@@ -23,7 +23,7 @@ func (d *Delivery) Typing(ctx context.Context, messageID string) (again time.Dur
 		return 0, false
 	}
 	var lasts time.Duration
-	again, shown = d.sign(ctx, "", func(ctx context.Context) (err error) {
+	again, shown = d.sign(ctx, botmesh.Send{}, func(ctx context.Context) (err error) {
 		lasts, err = s.Typing(ctx, d.c.chat, messageID)
 		return err
 	})
@@ -56,7 +56,7 @@ func (d *Delivery) Show(ctx context.Context, part string, s botmesh.Send) (again
 	if id == "" {
 		return minPace, false
 	}
-	return d.sign(ctx, s.Text, func(ctx context.Context) error {
+	return d.sign(ctx, s, func(ctx context.Context) error {
 		parts, err := provider.Split(sender, botmesh.Send{Text: s.Text, Spans: s.Spans})
 		if err != nil {
 			return provider.Permanent(err)
@@ -65,8 +65,8 @@ func (d *Delivery) Show(ctx context.Context, part string, s botmesh.Send) (again
 	})
 }
 
-// sign makes a call that may as well not be made. Of text, which it shows, nothing is logged.
-func (d *Delivery) sign(ctx context.Context, text string, call func(context.Context) error) (again time.Duration, shown bool) {
+// sign makes a call that may as well not be made. Of s, which it shows, nothing is logged.
+func (d *Delivery) sign(ctx context.Context, s botmesh.Send, call func(context.Context) error) (again time.Duration, shown bool) {
 	o, demand := d.o, d.o.demandOf(d.c.chat)
 	pace := max(minPace, 2*demand.Limits.Chat.Every)
 	if wait := d.unsigned(pace); wait > 0 {
@@ -93,7 +93,7 @@ func (d *Delivery) sign(ctx context.Context, text string, call func(context.Cont
 	if err == nil {
 		return pace, true
 	}
-	o.cfg.Logger.DebugContext(ctx, "sign not shown", "chat", d.c.chat, "err", unsaid(err, text))
+	o.cfg.Logger.DebugContext(ctx, "sign not shown", "chat", d.c.chat, "err", provider.Unsaid(err, s))
 	if provider.IsPermanent(err) {
 		return 0, false
 	}

@@ -2,6 +2,8 @@ package whatsapp
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/provider"
+	"github.com/botmesh-go/botmesh/provider/fakeplatform"
 )
 
 // styled is a send of which the first stretches of text that say so have styles.
@@ -313,5 +316,22 @@ func TestCallLeavesOutMarks(t *testing.T) {
 				t.Errorf("%d characters of %d: got %v, want them, with marks if they fit", most-short, most, err)
 			}
 		}
+	}
+}
+
+// A refusal that quotes the text as it was written, with its marks, does not tell it.
+//
+// SPEC: W2
+func TestMarkedTextIsNotTold(t *testing.T) {
+	t.Parallel()
+	wa, s := fake(t)
+	wa.Script(func(_, text string) fakeplatform.Fault {
+		body, _ := json.Marshal(map[string]any{"error": map[string]any{"code": 100, "message": "Invalid parameter: " + text}})
+		return fakeplatform.Fault{Status: http.StatusBadRequest, Body: string(body)}
+	})
+	send := botmesh.Send{Text: "Your code is 4711, Ada", Spans: []botmesh.Span{{From: 13, To: 17, Style: botmesh.StyleBold}}}
+	_, err := s.Call(t.Context(), to(noraPhone, send))
+	if want := "whatsapp: 100 Invalid parameter: <text>"; err == nil || err.Error() != want || !provider.IsPermanent(err) {
+		t.Errorf("got %v, want %s for good", err, want)
 	}
 }

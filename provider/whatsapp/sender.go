@@ -151,12 +151,13 @@ type body struct {
 // [provider.Blocked] once the user was silent for a day. All else leaves
 // open whether the message was sent: a lost answer, one that says nothing, and a
 // 5xx without a reason.
-func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, error) {
+func (s *Sender) Call(ctx context.Context, c provider.Call) (_ provider.Sent, err error) {
 	to, err := parseAddress(c.Chat.Chat)
 	if err != nil {
 		return provider.Sent{}, provider.Permanent(err)
 	}
 	c.Send = shown(c.Send)
+	defer func() { err = provider.Unsaid(err, c.Send) }() // the text with its marks, which nobody else knows
 	msg := outgoing{Product: "whatsapp", RecipientType: "individual", To: to.to, Type: "text", Text: &body{Body: c.Send.Text}, Opaque: c.Part}
 	switch {
 	case to.group:
