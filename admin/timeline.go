@@ -14,6 +14,7 @@ import (
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/outbox"
 )
 
 const (
@@ -36,6 +37,8 @@ type Event struct {
 	By    string `json:"by,omitempty"`
 	Trace string `json:"trace,omitempty"` // its trace id
 	What  string `json:"what"`
+	// State is, of a receipt, what became of the part by now, as the platform told later.
+	State outbox.State `json:"state,omitempty"`
 	// Text is what was written, if that was asked for.
 	Text string `json:"text,omitempty"`
 }
@@ -71,6 +74,7 @@ func (a *API) timeline(ctx context.Context, rooms *Rooms, r *http.Request) (any,
 			return nil, cmp.Or(err, absent("%s", unknown(chat)))
 		}
 	}
+	t.attach()
 	t.sort()
 	return t.events[max(0, len(t.events)-limit):], nil
 }
@@ -82,6 +86,11 @@ type timeline struct {
 	text   bool
 	traces map[string]string // by part
 	events []Event
+	// What became of the parts that have a receipt among the events, the places of those, and
+	// what the platform told later.
+	fates    []outbox.Fate
+	receipts []int
+	told     []botmesh.Record
 }
 
 // timelines are what a timeline is made of. Each adds what is in a window and returns the
@@ -142,6 +151,7 @@ func (t *timeline) statuses(ctx context.Context, w jet.Window) (uint64, error) {
 	for _, e := range entries {
 		r := e.Record
 		next = r.Seq + 1
+		t.told = append(t.told, r)
 		t.add(r.Chat, Event{At: r.Stored, Kind: "status", Seq: r.Seq, ID: r.ID, Trace: traceID(r.Trace),
 			What: strings.TrimSpace(r.Message.Status + " " + cmp.Or(r.Message.Of, r.Message.MessageID))}, "")
 	}
@@ -195,6 +205,8 @@ func (t *timeline) chain(ctx context.Context, w jet.Window) (uint64, error) {
 				e.What += ", in doubt"
 			}
 			e.What += because(r.Error)
+			t.fates = append(t.fates, outbox.Fate{Part: botmesh.Part{ID: r.Part}, Receipt: r})
+			t.receipts = append(t.receipts, len(t.events))
 		case !l.NotBefore.IsZero():
 			e.What = fmt.Sprintf("put off until %s, %d calls in vain", l.NotBefore.UTC().Format(time.RFC3339), l.Tries)
 		default:
@@ -203,6 +215,23 @@ func (t *timeline) chain(ctx context.Context, w jet.Window) (uint64, error) {
 		t.add(chat, e, "")
 	}
 	return next, err
+}
+
+// attach says behind each receipt what the platform told later of its part.
+func (t *timeline) attach() {
+	outbox.Attach(t.fates, t.told)
+	for i, f := range t.fates {
+		e := &t.events[t.receipts[i]]
+		e.State = f.State()
+		for _, told := range []struct {
+			word string
+			when time.Time
+		}{{"delivered", f.Delivered}, {"read", f.Read}, {"failed", f.Failed}} {
+			if !told.when.IsZero() {
+				e.What += fmt.Sprintf("; %s at %s", told.word, told.when.UTC().Format(time.RFC3339))
+			}
+		}
+	}
 }
 
 func (t *timeline) dead(ctx context.Context, w jet.Window) (uint64, error) {
