@@ -67,6 +67,13 @@ func (h *hold) letter(ctx context.Context, r botmesh.Record, id string, sends []
 			err = fmt.Errorf("cut the sends: %w", panicked(p))
 		}
 	}()
+	var given int
+	for _, s := range sends {
+		given += size(s)
+	}
+	if given > maxEffects { // before it is cut, which takes as long as it is
+		return nil, tooLarge(given)
+	}
 	now := time.Now()
 	letter, err := h.d.cfg.Outbox.Letter(id, h.chat, sends, now, telemetry.Inject(ctx))
 	if err != nil {
@@ -76,27 +83,32 @@ func (h *hold) letter(ctx context.Context, r botmesh.Record, id string, sends []
 	if r.RequeueOf == "" && r.ReplayOf == "" {
 		letter.Heard = heard(h.cp, r)
 	}
-	if n := size(letter); n > maxEffects {
-		return nil, fmt.Errorf("%w: the sends of one record are about %d bytes, want at most %d", botmesh.ErrTooLarge, n, maxEffects)
+	var n int
+	for _, p := range letter.Parts {
+		n += len(p.ID) + size(p.Send)
+	}
+	if n > maxEffects {
+		return nil, tooLarge(n)
 	}
 	return &checkpoint.Effects{At: now, Letter: &letter}, nil
 }
 
-// size is about how long a letter is when encoded.
-func size(l botmesh.Letter) int {
-	n := 0
-	for _, p := range l.Parts {
-		n += len(p.ID) + len(p.Send.Text) + 64
-		for _, span := range p.Send.Spans {
-			n += len(span.URL) + 64
-		}
-		if m := p.Send.Media; m != nil {
-			n += len(m.Ref) + len(m.URL) + len(m.Name) + len(m.Type) + 64
-		}
-		for _, row := range p.Send.Buttons {
-			for _, b := range row {
-				n += len(b.Label) + len(b.Payload) + 32
-			}
+func tooLarge(n int) error {
+	return fmt.Errorf("%w: the sends of one record are about %d bytes, want at most %d", botmesh.ErrTooLarge, n, maxEffects)
+}
+
+// size is about how long a send is when encoded.
+func size(s botmesh.Send) int {
+	n := len(s.Text) + 64
+	for _, span := range s.Spans {
+		n += len(span.URL) + 64
+	}
+	if m := s.Media; m != nil {
+		n += len(m.Ref) + len(m.URL) + len(m.Name) + len(m.Type) + 64
+	}
+	for _, row := range s.Buttons {
+		for _, b := range row {
+			n += len(b.Label) + len(b.Payload) + 32
 		}
 	}
 	return n

@@ -334,6 +334,9 @@ func TestALetterThatIsTooLargeIsAFailedTry(t *testing.T) {
 		w.post("a", "one")
 		w.settled(2 * time.Minute)
 		w.judge("a", 1, false)
+		if w.platform.cut >= 300<<10 {
+			t.Errorf("a text of %d bytes was cut, want it refused before", w.platform.cut)
+		}
 	})
 }
 

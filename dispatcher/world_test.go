@@ -247,6 +247,7 @@ type platform struct {
 	rule  func(chat, text string, n int) error // n counts the calls
 	calls int
 	slow  time.Duration
+	cut   int // the longest text that was to be cut, in bytes
 }
 
 func newPlatform() *platform { return &platform{chats: map[string][]string{}} }
@@ -263,8 +264,14 @@ type caller struct {
 	g *gate
 }
 
-func (c *caller) ID() string                          { return "fake" }
-func (c *caller) Split(s botmesh.Send) []botmesh.Send { return []botmesh.Send{s} }
+func (c *caller) ID() string { return "fake" }
+
+func (c *caller) Split(s botmesh.Send) []botmesh.Send {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = max(c.cut, len(s.Text))
+	return []botmesh.Send{s}
+}
 
 func (c *caller) Call(ctx context.Context, call provider.Call) (provider.Sent, error) {
 	return do(ctx, c.g, "call", func() (provider.Sent, error) {

@@ -12,6 +12,7 @@ package markdown
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -90,6 +91,8 @@ type writer struct {
 	source []byte
 	text   strings.Builder
 	spans  []botmesh.Span
+	// open are the styles of what is being written.
+	open []botmesh.Style
 	// margin begins each line, as within a list or a quote.
 	margin string
 }
@@ -106,12 +109,16 @@ func (w *writer) send() botmesh.Send {
 	return s
 }
 
-// styled gives what write writes a style.
+// styled gives what write writes a style. What lies within one of the same style has it.
 func (w *writer) styled(style botmesh.Style, url string, write func()) {
+	if style != botmesh.StyleLink && slices.Contains(w.open, style) {
+		write()
+		return
+	}
 	at := len(w.spans)
-	w.spans = append(w.spans, botmesh.Span{From: w.text.Len(), Style: style, URL: url})
+	w.spans, w.open = append(w.spans, botmesh.Span{From: w.text.Len(), Style: style, URL: url}), append(w.open, style)
 	write()
-	w.spans[at].To = w.text.Len()
+	w.spans[at].To, w.open = w.text.Len(), w.open[:len(w.open)-1]
 }
 
 // write writes text, with the margin in each line after the first.

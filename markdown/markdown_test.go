@@ -42,6 +42,8 @@ func TestSend(t *testing.T) {
 		"empty":            {"", ""},
 		"emphasis":         {"a *b* **c** ~~d~~ `e`", "a <italic>b</> <bold>c</> <strike>d</> <code>e</>"},
 		"nested":           {"**a *b***", "<bold>a <italic>b</></>"},
+		"bold in bold":     {"# a **b** *c*", "<bold>a b <italic>c</></>"},
+		"in itself":        {strings.Repeat("*a ", 400) + strings.Repeat("a* ", 400), "<italic>" + strings.TrimSpace(strings.Repeat("a ", 800)) + "</>"},
 		"snake case":       {"my_var_name * 2", "my_var_name * 2"},
 		"escaped":          {`\*a\* &amp; &lt; \& \\`, `*a* & < & \`},
 		"no entity":        {"a & b; &nope; &#0;", "a & b; &nope; \uFFFD"},

@@ -9,8 +9,8 @@ import (
 
 // SplitStyled is [Splitter.SplitLast] for the text of a send whose spans add to what the
 // platform is sent. Each part fits by size too, which is how long the platform takes it to
-// be with the spans that it gets, in the unit of the limits. A part that is too long by
-// size even with a single character is left to Call.
+// be with the spans that it gets, in the unit of the limits. Where even a single character
+// does not fit with its spans, the part is cut as one without, and Call leaves them out.
 func (s Splitter) SplitStyled(send botmesh.Send, last int, size func(botmesh.Send) int) []string {
 	if len(send.Spans) == 0 {
 		return s.SplitLast(send.Text, last)
@@ -56,14 +56,20 @@ func (s Splitter) pieces(send botmesh.Send, p piece, size func(botmesh.Send) int
 // first is the piece to begin p with, which begins with no white space.
 func (s Splitter) first(send botmesh.Send, p piece, size func(botmesh.Send) int) piece {
 	text := send.Text[p.from:p.to]
-	for at := s; ; {
-		cut := piece{p.from, p.from + at.whole(text, at.cut(text))}
+	plain := piece{p.from, p.from + s.whole(text, s.cut(text))}
+	cut, at := plain, s
+	for tries := 0; ; tries++ {
 		shown := cut.trim(send.Text).of(send)
 		n := size(shown)
-		if n <= s.Max || at.Max == 1 {
+		switch {
+		case n <= s.Max:
 			return cut
+		case at.Max == 1:
+			return plain
 		}
-		at.Max = max(1, min(at.Max-1, s.Unit.Len(shown.Text)*s.Max/n))
+		less := 1 + at.Max*max(0, tries-4)/16 // so that it takes some twenty tries at most
+		at.Max = max(1, min(at.Max-less, s.Unit.Len(shown.Text)*s.Max/n))
+		cut.to = p.from + at.whole(text, at.cut(text))
 	}
 }
 

@@ -34,7 +34,8 @@ func TestSplitStyled(t *testing.T) {
 		"at a line":       {"one two\n3 4 5", spans(0, 3, 8, 9), 12, []string{"one two", "3 4 5"}},
 		"shorter at last": {"one two", spans(0, 3), 8, []string{"one", "two"}},
 		"spans before it": {"a b cdef g", spans(0, 1, 2, 3, 4, 8), 8, []string{"a b", "cdef g"}},
-		"too many spans":  {"abc", spans(0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1), 12, []string{"a", "bc"}},
+		"too many spans":  {"abc", spans(0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1), 12, []string{"abc"}},
+		"too many later":  {"abc def", spans(4, 5, 4, 5, 4, 5, 4, 5, 4, 5, 4, 5, 4, 5), 12, []string{"abc", "def"}},
 		"only space":      {strings.Repeat(" ", 13), spans(0, 3), 12, []string{""}},
 		"one character":   {"é", spans(0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2), 12, []string{"é"}},
 	} {

@@ -38,6 +38,7 @@ func spell(s Sender, send botmesh.Send) botmesh.Send {
 			links = append(links, span)
 		}
 	}
+	links = join(links)
 	// From the last, so that the places before it stay what they are.
 	slices.SortStableFunc(links, func(a, b botmesh.Span) int { return cmp.Compare(b.To, a.To) })
 	for _, link := range links {
@@ -52,7 +53,8 @@ func spell(s Sender, send botmesh.Send) botmesh.Send {
 			}
 		}
 	}
-	send.Spans = keep
+	keep = join(apart(keep))
+	send.Spans = keep[:min(len(keep), botmesh.MaxSpans)]
 	return send
 }
 

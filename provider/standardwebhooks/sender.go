@@ -170,6 +170,9 @@ func (s *Sender) Call(ctx context.Context, c provider.Call) (provider.Sent, erro
 	if c.Chat.Chat == "" || c.Chat.Chat == nowhere {
 		return provider.Sent{}, provider.Permanent(errors.New("standardwebhooks: no conversation"))
 	}
+	if s.size(c.Send) > s.text.Max {
+		c.Send.Spans = nil // see provider.SplitStyled
+	}
 	now := s.now().UTC()
 	body, err := json.Marshal(outgoing{"message.send", now, data{
 		Conversation: c.Chat.Chat, Participant: c.Chat.Participant, ID: c.Part,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,11 @@ func TestCallSendsSpans(t *testing.T) {
 	}
 	if diff := cmp.Diff(c.Send, botmesh.Send{Text: posted.Data.Text, Spans: posted.Data.Spans}); diff != "" {
 		t.Errorf("posted (-want +got):\n%s", diff)
+	}
+	// What Split can cut no smaller is sent as a plain text.
+	c.Part, c.Send.Spans, posted.Data.Spans = "p/1.2/1.0", slices.Repeat(c.Send.Spans, 300), nil
+	if _, err := s.Call(t.Context(), c); err != nil || posted.Data.Spans != nil {
+		t.Errorf("600 spans: got %v and %d posted, want none", err, len(posted.Data.Spans))
 	}
 	for name, span := range map[string]botmesh.Span{
 		"TooFar":    {From: 0, To: 11, Style: botmesh.StyleBold},
@@ -94,5 +100,24 @@ func TestSplitCountsSpans(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, short); err != nil || diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+}
+
+// Spans over spans, as those of a text that is made to take long, do not make many parts of it.
+func TestSplitTakesNestedSpans(t *testing.T) {
+	t.Parallel()
+	s, err := standardwebhooks.NewSender(standardwebhooks.SenderConfig{Secret: secret, API: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	send := botmesh.Send{Text: strings.Repeat("word ", 600)}
+	for i := range botmesh.MaxSpans {
+		send.Spans = append(send.Spans, botmesh.Span{From: i, To: len(send.Text) - i, Style: botmesh.StyleItalic})
+	}
+	parts, err := provider.Split(s, send)
+	want := []botmesh.Send{{Text: send.Text, Spans: send.Spans[:1]}}
+	if diff := cmp.Diff(want, parts); err != nil || diff != "" {
+		t.Errorf("got %v, parts (-want +got):\n%s", err, diff)
 	}
 }
