@@ -29,6 +29,9 @@ type lane struct {
 	d    *Dispatcher
 	chat botmesh.ChatKey
 	key  string
+	// earlier is what was read of the chat's records to tell repetitions, under any turn
+	// of the lane, by the one goroutine that has it.
+	earlier journal.Earlier
 
 	mu     sync.Mutex
 	nudges map[place]journal.Nudge

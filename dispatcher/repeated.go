@@ -32,7 +32,7 @@ func (h *hold) repeated(ctx context.Context, r botmesh.Record) (bool, error) {
 	}
 	var repeated bool
 	err := insist(ctx, func() (err error) {
-		repeated, err = h.d.cfg.Journal.Repeats(ctx, r, r.SentAt.Add(-platformSkew))
+		repeated, err = h.d.cfg.Journal.Repeats(ctx, r, r.SentAt.Add(-platformSkew), &h.earlier)
 		return err
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -101,14 +100,14 @@ func scan(ctx context.Context, stream jet.Stream, subject string, f Filter, keep
 //
 // Errors: botmesh.ErrRefused if nobody could answer, or the context's.
 func (j *Journal) Holds(ctx context.Context, chat botmesh.ChatKey, id string, since time.Time) (bool, error) {
-	return j.holds(ctx, Filter{Chat: chat, Since: since}, id, math.MaxUint64)
+	return j.holds(ctx, Filter{Chat: chat, Since: since}, id)
 }
 
 // HoldsBehind reports whether a chat's journal holds a record of an id behind a sequence,
 // as [Journal.Holds] does of a time. It fails with botmesh.ErrNotFound if it holds none and
 // may have held it: what was journaled just behind that sequence is gone.
 func (j *Journal) HoldsBehind(ctx context.Context, chat botmesh.ChatKey, id string, seq uint64) (bool, error) {
-	there, err := j.holds(ctx, Filter{Chat: chat, From: seq + 1}, id, math.MaxUint64)
+	there, err := j.holds(ctx, Filter{Chat: chat, From: seq + 1}, id)
 	if err != nil || there {
 		return there, err
 	}
@@ -120,32 +119,4 @@ func (j *Journal) HoldsBehind(ctx context.Context, chat botmesh.ChatKey, id stri
 		return false, fmt.Errorf("journal: what is behind %d: %w", seq, err)
 	}
 	return false, nil
-}
-
-// Repeats reports whether a record that was read is a repetition: its chat's journal
-// holds one of the same id before it, stored at or after a time. It costs a read for
-// every 256 records of the chat in between, so it is for the rare case.
-//
-// Errors are as of [Journal.Holds].
-func (j *Journal) Repeats(ctx context.Context, r botmesh.Record, since time.Time) (bool, error) {
-	return j.holds(ctx, Filter{Chat: r.Chat, Since: since}, r.ID, r.Seq)
-}
-
-func (j *Journal) holds(ctx context.Context, f Filter, id string, before uint64) (bool, error) {
-	f.Limit = holdsPage
-	for {
-		entries, err := j.List(ctx, f)
-		if err != nil || len(entries) == 0 {
-			return false, err
-		}
-		for _, e := range entries {
-			if e.Record.Seq >= before {
-				return false, nil
-			}
-			if e.Record.ID == id {
-				return true, nil
-			}
-		}
-		f.From = entries[len(entries)-1].Record.Seq + 1
-	}
 }

@@ -216,7 +216,7 @@ var commit = []bug{
 	{rule: "C10", why: "the ids of what took effect are not kept", file: commitGo,
 		old: "next.Recent = next.Recent.With(r.ID)", new: "_ = r"},
 	{rule: "C10", why: "what the chat forgot the id of is new", file: "dispatcher/repeated.go",
-		old: "repeated, err = h.d.cfg.Journal.Repeats(ctx, r, r.SentAt.Add(-platformSkew))", new: "_ = platformSkew",
+		old: "repeated, err = h.d.cfg.Journal.Repeats(ctx, r, r.SentAt.Add(-platformSkew), &h.earlier)", new: "_ = platformSkew",
 		elsewhere: "./dispatcher TestARepetitionFromBeyondTheRecentIDsHasNoEffect", unseen: "no chat here has 128 records"},
 	{rule: "SPEC J1", why: "a record counts as stored when nobody said no", file: "internal/jet/settle.go",
 		old: "unknown = unknown || errors.Is(last, botmesh.ErrUnknown)\n",
