@@ -68,6 +68,10 @@ type Record struct {
 	Raw json.RawMessage `json:"raw,omitempty"`
 }
 
+// PutBack reports whether the record repeats another because an operator put that back:
+// out of the dead letters, or for a replay.
+func (r Record) PutBack() bool { return r.RequeueOf != "" || r.ReplayOf != "" }
+
 // Resume is the end of a pause of a chat. What the user did meanwhile is passed over,
 // as far as the operator chose so; timers get the time that they had left.
 type Resume struct {
@@ -76,7 +80,7 @@ type Resume struct {
 	// Ask says that the question at which the chat waits, if it does, is asked again.
 	Ask bool `json:"ask,omitempty"`
 	// Of the user's records and timers journaled since Paused, those up to sequence
-	// Through had no effect, but for the one at Keep.
+	// Through had no effect, but for the one at Keep and those that were put back.
 	Through uint64 `json:"through,omitempty"`
 	Keep    uint64 `json:"keep,omitempty"`
 }

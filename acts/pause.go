@@ -45,7 +45,7 @@ type Pause struct {
 	Resumed time.Time `json:"resumed,omitzero"`
 	How     string    `json:"how,omitempty"`
 	// Of what the chat's user did, and of timers that fired, the records of Epoch up to
-	// sequence Through are not run, but for the one at Keep.
+	// sequence Through are not run, but for the one at Keep and what was put back.
 	Epoch   string `json:"epoch,omitempty"`
 	Through uint64 `json:"through,omitempty"`
 	Keep    uint64 `json:"keep,omitempty"`
@@ -58,7 +58,7 @@ type Pause struct {
 func (p Pause) StopsTurns() bool { return p.On && p.Scope != Delivery }
 
 // PassesOver reports whether a record at a place is not to be run, if it is the
-// user's or a timer's.
+// user's or a timer's and was not put back.
 func (p Pause) PassesOver(epoch string, seq uint64) bool {
 	return p.Epoch == epoch && seq <= p.Through && seq != p.Keep
 }

@@ -29,7 +29,7 @@ func TestADeadLetterIsPutBackOnce(t *testing.T) {
 		want int
 	}{
 		{"/v1/chats/telegram%2F7/pause", http.StatusOK},
-		{"/v1/dead/2/requeue", http.StatusConflict}, // who resumes the chat would pass over it
+		{"/v1/dead/2/requeue", http.StatusConflict}, // an older worker would pass over it
 		{"/v1/chats/telegram%2F7/resume", http.StatusOK},
 	} {
 		if w := d.ask(http.MethodPost, step.path, ""); w.Code != step.want {

@@ -213,7 +213,8 @@ func notPaused(is acts.Pause) string {
 }
 
 // passOver says which records a pause that ends passes over: the user's up to the
-// journal's end, but for the last one if that is to be answered.
+// journal's end, but for the last one if that is to be answered. What an operator put
+// back runs in any case, and is not the user's last word.
 func (rooms *Rooms) passOver(ctx context.Context, next *acts.Pause) error {
 	end, err := rooms.Journal.End(ctx)
 	if err != nil {
@@ -241,7 +242,7 @@ func (rooms *Rooms) passOver(ctx context.Context, next *acts.Pause) error {
 	}
 	for _, e := range entries {
 		r := e.Record
-		if e.Err == nil && r.Seq <= end && (r.Type == botmesh.TypeMessage || r.Type == botmesh.TypeCallback) {
+		if e.Err == nil && r.Seq <= end && !r.PutBack() && (r.Type == botmesh.TypeMessage || r.Type == botmesh.TypeCallback) {
 			next.Keep = r.Seq
 		}
 	}

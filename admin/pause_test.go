@@ -207,3 +207,28 @@ func TestActsAreToldInWords(t *testing.T) {
 		}
 	}
 }
+
+// The last message that is answered is the user's, not one that an operator put back
+// meanwhile: that runs in any case.
+//
+// DESIGN: N9.
+func TestTheLastMessageIsTheUsers(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, openRooms(t))
+	publish := func(r botmesh.Record) uint64 {
+		r.Type, r.Chat = botmesh.TypeMessage, heldChat
+		placed, err := d.rooms.Journal.Publish(t.Context(), r)
+		must(t, err)
+		return placed.Seq
+	}
+	last := publish(botmesh.Record{ID: "a"})
+	publish(botmesh.Record{ID: "a~replay", ReplayOf: "e1.1"})
+	for _, step := range [][2]string{{"pause", ""}, {"resume", `{"how":"answer-last"}`}} {
+		if w := d.ask(http.MethodPost, "/v1/chats/telegram%2F7/"+step[0], step[1]); w.Code != http.StatusOK {
+			t.Fatal(w.Body)
+		}
+	}
+	if p, err := d.rooms.Pauses.Get(t.Context(), heldChat); err != nil || p.Keep != last {
+		t.Errorf("got %+v, %v, want %d kept", p, err, last)
+	}
+}

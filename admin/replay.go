@@ -89,12 +89,13 @@ func (a *API) replayChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 	})
 }
 
-// heeds fails with botmesh.ErrConflict while a chat is paused: who resumes it passes over
-// what was journaled meanwhile, so that what is put back then would be lost.
+// heeds fails with botmesh.ErrConflict while a chat is paused. What is put back runs though
+// it may be paused a moment later; a worker of an older build would pass over it when the
+// chat is resumed, so it is not left to chance where that can be told.
 func (rooms *Rooms) heeds(ctx context.Context, chat botmesh.ChatKey) error {
 	pause, err := rooms.Pauses.Get(ctx, chat)
 	if err == nil && pause.On && pause.Scope != acts.Delivery {
-		err = conflict("the chat is paused, and who resumes it passes over what was journaled meanwhile: resume it first")
+		err = conflict("the chat is paused, and workers of an older build pass over what is put back meanwhile: resume it first")
 	}
 	return err
 }

@@ -104,7 +104,7 @@ func TestRecordsAreReplayedOnce(t *testing.T) {
 	}
 }
 
-// Who resumes a chat passes over what was journaled while it was paused, so nothing is
+// A worker of an older build passes over what was put back while a chat was paused, so nothing is
 // replayed then; of a chat with very many records a part at a time.
 func TestAReplayIsRefusedWhereItWouldBeLost(t *testing.T) {
 	t.Parallel()

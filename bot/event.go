@@ -72,7 +72,7 @@ func (e *events) handler(run botmesh.Run) Handler {
 		return e.sendFailed
 	case r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback:
 		return e.of[r.Type]
-	case r.RequeueOf != "" || r.ReplayOf != "": // an operator wants it handled, however old it is
+	case r.PutBack(): // an operator wants it handled, however old it is
 	case e.stale != nil && run.Kept == nil && !r.SentAt.IsZero() && run.Now.Sub(r.SentAt) > e.age:
 		return e.stale
 	}

@@ -80,7 +80,7 @@ func (h *hold) letter(ctx context.Context, r botmesh.Record, id string, sends []
 		return nil, err
 	}
 	letter.By, letter.Fence = h.d.cfg.Coordinator.Incarnation(), h.fence
-	if r.RequeueOf == "" && r.ReplayOf == "" {
+	if !r.PutBack() {
 		letter.Heard = heard(h.cp, r)
 	}
 	var n int
@@ -133,7 +133,7 @@ func (h *hold) past(r botmesh.Record, more ...botmesh.Record) checkpoint.Checkpo
 // heard is where the last record of the chat's user is, up to r. What an operator has run
 // again was heard before.
 func heard(cp checkpoint.Checkpoint, r botmesh.Record) string {
-	if r.RequeueOf != "" || r.ReplayOf != "" || r.User == "" || r.Type == botmesh.TypeTimer || r.Type == botmesh.TypeCommand || r.Type == botmesh.TypeEvent {
+	if r.PutBack() || r.User == "" || r.Type == botmesh.TypeTimer || r.Type == botmesh.TypeCommand || r.Type == botmesh.TypeEvent {
 		return cp.Heard
 	}
 	return fmt.Sprintf("%s.%d", r.Epoch, r.Seq)

@@ -49,11 +49,12 @@ func (h *hold) stopped() bool {
 
 // passedOver reports whether an operator, who resumed the chat, wants a record to have
 // no effect. That is said of what the user did while the chat was paused, and of
-// timers: those are put off by the record that resumes it.
+// timers: those are put off by the record that resumes it. It is not said of what an
+// operator put back: whoever did has been told that it will run.
 func (h *hold) passedOver(r botmesh.Record) bool {
 	switch r.Type {
 	case botmesh.TypeMessage, botmesh.TypeCallback, botmesh.TypeTimer:
-		return h.d.cfg.Pauses != nil && h.d.cfg.Pauses.Known(h.chat).PassesOver(r.Epoch, r.Seq)
+		return !r.PutBack() && h.d.cfg.Pauses != nil && h.d.cfg.Pauses.Known(h.chat).PassesOver(r.Epoch, r.Seq)
 	}
 	return false
 }

@@ -195,7 +195,7 @@ func passedOver(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey) (
 		return nil
 	})
 	return func(r botmesh.Record) bool {
-		return slices.ContainsFunc(pauses, func(p botmesh.Resume) bool {
+		return !r.PutBack() && slices.ContainsFunc(pauses, func(p botmesh.Resume) bool {
 			return r.Seq <= p.Through && r.Seq != p.Keep && !r.Stored.Before(p.Paused)
 		})
 	}, err

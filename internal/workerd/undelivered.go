@@ -77,7 +77,7 @@ func (u *undelivered) Run(ctx context.Context, run botmesh.Run, m botmesh.Midway
 	switch {
 	case err != nil:
 		return botmesh.Outcome{}, err
-	case first != "" && first != place && r.ReplayOf == "" && r.RequeueOf == "":
+	case first != "" && first != place && !r.PutBack():
 		return botmesh.Outcome{Ignored: true}, nil // the bot was told, when that record ran
 	}
 	if told.Blocked {
