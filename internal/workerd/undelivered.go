@@ -77,8 +77,9 @@ func (u *undelivered) Run(ctx context.Context, run botmesh.Run, m botmesh.Midway
 	switch {
 	case err != nil:
 		return botmesh.Outcome{}, err
-	case first != "" && first != place && !r.PutBack():
-		return botmesh.Outcome{Ignored: true}, nil // the bot was told, when that record ran
+	case first != place && !r.PutBack():
+		// The bot was told, when that record ran: a worker of an older build did not say which.
+		return botmesh.Outcome{Ignored: true}, nil
 	}
 	if told.Blocked {
 		u.block(ctx, letter, told.Error)

@@ -92,11 +92,23 @@ func TestTheBotHearsOfWhatWasTakenAndNotDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead, err := j.DeadLetters(t.Context(), journal.Filter{Chat: botmesh.ChatKey{Provider: "whatsapp", Chat: "155"}})
+	chat := botmesh.ChatKey{Provider: "whatsapp", Chat: "155"}
+	say(5, "/bad")
+	bad = p.wait(t, 6)
+	if _, err := j.SetAsidePart(t.Context(), journal.DeadPart{Chat: chat, Part: bad.Part}); err != nil { // as an older build did
+		t.Fatal(err)
+	}
+	tell(whatsapptest.Undelivered(bad, 131053, "Media upload error"))
+	say(6, "/told")
+	if got := p.wait(t, 7).Text; got != "told 2" {
+		t.Errorf("got %q, want told 2: an older build told of it", got)
+	}
+
+	dead, err := j.DeadLetters(t.Context(), journal.Filter{Chat: chat})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(dead) != 3 {
-		t.Errorf("got %d dead letters, want the two bad ones and the first sorry: %+v", len(dead), dead)
+	if len(dead) != 4 {
+		t.Errorf("got %d dead letters, want the three bad ones and the first sorry: %+v", len(dead), dead)
 	}
 }
