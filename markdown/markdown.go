@@ -11,7 +11,6 @@
 package markdown
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,12 +23,15 @@ import (
 	"github.com/botmesh-go/botmesh"
 )
 
+// The bounds of a text, for one that is made to take long: what is beyond is shown as it was
+// written.
 const (
-	// maxDepth is how many lists and quotes a line may open, maxSource how long a text may be;
-	// what is beyond is shown as it was written. They bound the work for a text that is made
-	// to take long.
-	maxDepth  = 16
-	maxSource = 32 << 10
+	// maxSource is how long it may be in bytes, maxText how long what is made of it.
+	maxSource = 16 << 10
+	maxText   = 4 * maxSource
+	// maxDepth is how many lists and quotes a line may open, maxLinks how many links all may.
+	maxDepth = 16
+	maxLinks = 500
 )
 
 var parser = goldmark.New(goldmark.WithExtensions(extension.Strikethrough)).Parser()
@@ -41,32 +43,53 @@ var parser = goldmark.New(goldmark.WithExtensions(extension.Strikethrough)).Pars
 // [CommonMark]: https://spec.commonmark.org/0.31.2/
 func Send(source string) botmesh.Send {
 	source = strings.ToValidUTF8(source, "\uFFFD")
-	if len(source) > maxSource || tooDeep(source) {
-		return botmesh.Send{Text: strings.TrimSpace(source)}
+	if len(source) > maxSource || strings.Count(source, "](") > maxLinks || tooDeep(source) {
+		return asWritten(source)
 	}
 	w := &writer{source: []byte(source)}
 	w.blocks(parser.Parse(text.NewReader(w.source)), "\n\n")
+	if w.text.Len() > maxText {
+		return asWritten(source)
+	}
 	return w.send()
 }
 
-var opens = regexp.MustCompile(`^(?:>+|[-*+]|[0-9]{1,9}[.)])$`)
+// asWritten is the text of a source that is over the bounds.
+func asWritten(source string) botmesh.Send {
+	return botmesh.Send{Text: strings.TrimSpace(source)}
+}
 
 // tooDeep reports whether a line opens more than maxDepth lists and quotes. A rule, such as
 // "- - -", opens none.
 func tooDeep(source string) bool {
 	for line := range strings.Lines(source) {
-		depth := 0
-		for word := range strings.FieldsSeq(line) {
-			if !opens.MatchString(word) {
-				break
-			}
-			depth += max(1, strings.Count(word, ">"))
-		}
-		if depth > maxDepth && strings.Trim(line, " \t\r\n-") != "" && strings.Trim(line, " \t\r\n*") != "" {
+		if opens(line) > maxDepth && strings.Trim(line, " \t\r\n-") != "" && strings.Trim(line, " \t\r\n*") != "" {
 			return true
 		}
 	}
 	return false
+}
+
+// opens is how many signs of lists and quotes a line begins with.
+func opens(line string) int {
+	for n := 0; ; n++ {
+		line = strings.TrimLeft(line, " \t")
+		rest, quote := strings.CutPrefix(line, ">")
+		if quote {
+			line = rest
+			continue
+		}
+		digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
+		signs := "-+*"
+		if digits > 0 {
+			signs = ".)"
+		}
+		rest = line[digits:]
+		if rest == "" || !strings.Contains(signs, rest[:1]) || strings.TrimLeft(rest[1:], " \t\r\n") == rest[1:] && len(rest) > 1 {
+			return n
+		}
+		line = rest[1:]
+	}
 }
 
 // Escape makes a text one that [Send] shows as it is, such as what a user wrote within a
@@ -121,8 +144,12 @@ func (w *writer) styled(style botmesh.Style, url string, write func()) {
 	w.spans[at].To, w.open = w.text.Len(), w.open[:len(w.open)-1]
 }
 
-// write writes text, with the margin in each line after the first.
+// write writes text, with the margin in each line after the first. Of what is over maxText
+// there is no need.
 func (w *writer) write(text string) {
+	if w.text.Len() > maxText {
+		return
+	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		switch {

@@ -75,7 +75,15 @@ func TestSend(t *testing.T) {
 		"too deep":         {strings.Repeat("> ", 17) + "**a**", strings.TrimSpace(strings.Repeat("> ", 17) + "**a**")},
 		"only deep":        {strings.Repeat("> - ", 17), strings.TrimSpace(strings.Repeat("> - ", 17))},
 		"a wide rule":      {strings.Repeat("- ", 30), "———"},
-		"long":             {strings.Repeat("*a* ", 8193), strings.TrimSpace(strings.Repeat("*a* ", 8193))},
+		"long":             {strings.Repeat("*a* ", 4097), strings.TrimSpace(strings.Repeat("*a* ", 4097))},
+		"not too long":     {strings.Repeat("*a* ", 4096), strings.TrimSpace(strings.Repeat("<italic>a</> ", 1000) + strings.Repeat("a ", 3096))},
+		"too many links":   {strings.Repeat("[a](tel:1)", 501), strings.Repeat("[a](tel:1)", 501)},
+		"many links":       {strings.Repeat("[a](tel:1)", 500), strings.Repeat("<link tel:1>a</>", 500)},
+		"deep, no space":   {strings.Repeat(">- ", 9) + "a", strings.Repeat(">- ", 9) + "a"},
+		"deep in numbers":  {strings.Repeat("1.\t>", 9) + "a", strings.Repeat("1.\t>", 9) + "a"},
+		"deep in an empty": {strings.Repeat(">", 16) + "-", strings.Repeat(">", 16) + "-"},
+		"wide":             {strings.Repeat(">", 16) + strings.Repeat("a\n", 4000), strings.TrimSpace(strings.Repeat(">", 16) + strings.Repeat("a\n", 4000))},
+		"not so wide":      {">>a\nb", "> > a\n> > b"},
 		"not too deep":     {strings.Repeat("- ", 16) + "a", strings.Repeat("• ", 16) + "a"},
 	} {
 		got := Send(c.source)
