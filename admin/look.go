@@ -26,11 +26,12 @@ func (rooms *Rooms) look(ctx context.Context, chat botmesh.ChatKey) (*Chat, erro
 		say("%s by %s %s%s", pausedWord(pause.Scope), pause.By, since(pause.Since), because(pause.Reason))
 	}
 	from, err := rooms.lookAtCheckpoint(ctx, chat, c, say)
+	var asked bool
 	if err == nil {
-		err = rooms.lookAtTurn(ctx, chat, c, say)
+		asked, err = rooms.lookAtTurn(ctx, chat, c, say)
 	}
 	if err == nil {
-		err = rooms.lookAtRecords(ctx, chat, from, c, say)
+		err = rooms.lookAtRecords(ctx, chat, from, asked, c, say)
 	}
 	if err == nil {
 		err = rooms.lookAtOutbox(ctx, chat, c, say)
@@ -146,20 +147,22 @@ func (rooms *Rooms) lookAtCheckpoint(ctx context.Context, chat botmesh.ChatKey, 
 	return cp.Cursor + 1, nil
 }
 
-func (rooms *Rooms) lookAtTurn(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) error {
+// lookAtTurn reports whether somebody has the chat's turn, or waits for it; true too where
+// that can not be told.
+func (rooms *Rooms) lookAtTurn(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) (asked bool, err error) {
 	if rooms.Turns == nil {
 		say("who holds it can not be told here: %s", rooms.Coordination)
-		return nil
+		return true, nil
 	}
 	view, err := rooms.Turns.Inspect(ctx, coord.KindTurn, chat.Key())
 	switch {
 	case errors.Is(err, botmesh.ErrNotFound):
-		return nil
+		return false, nil
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return true, context.Cause(ctx)
 	case err != nil:
 		say("who holds it is not known: %s does not answer", rooms.Coordination)
-		return nil
+		return true, nil
 	}
 	c.Turn = turnOf(view)
 	if view.Holder != "" {
@@ -171,7 +174,7 @@ func (rooms *Rooms) lookAtTurn(ctx context.Context, chat botmesh.ChatKey, c *Cha
 	if view.Deaths > 0 {
 		say("the leases of its last %d holders ran out", view.Deaths)
 	}
-	return nil
+	return view.Holder != "" || len(view.Waiting) > 0, nil
 }
 
 func turnOf(v coord.View) *Turn {
@@ -185,7 +188,7 @@ func turnOf(v coord.View) *Turn {
 	return t
 }
 
-func (rooms *Rooms) lookAtRecords(ctx context.Context, chat botmesh.ChatKey, from uint64, c *Chat, say sayer) error {
+func (rooms *Rooms) lookAtRecords(ctx context.Context, chat botmesh.ChatKey, from uint64, asked bool, c *Chat, say sayer) error {
 	entries, err := rooms.Journal.List(ctx, journal.Filter{Chat: chat, From: from, Limit: maxWaiting})
 	if err != nil || len(entries) == 0 {
 		return err
@@ -193,7 +196,7 @@ func (rooms *Rooms) lookAtRecords(ctx context.Context, chat botmesh.ChatKey, fro
 	first := entries[0].Record
 	c.Records = Records{Waiting: len(entries), More: len(entries) == maxWaiting, First: first.Seq, Oldest: first.Stored.UTC()}
 	say("%d records wait, the first is %d, a %s, %s", len(entries), first.Seq, first.Type, since(first.Stored))
-	if (c.Pause == nil || !c.Pause.StopsTurns()) && (c.Turn == nil || c.Turn.Holder == "" && len(c.Turn.Line) == 0) {
+	if !asked && (c.Pause == nil || !c.Pause.StopsTurns()) {
 		say("nobody asked for its turn: is a worker there, and does it reach NATS and Redis?")
 	}
 	return nil
@@ -209,6 +212,9 @@ func (rooms *Rooms) lookAtOutbox(ctx context.Context, chat botmesh.ChatKey, c *C
 		return err
 	}
 	c.Outbox = Outbox{Last: tail.Seq, Settled: end.Settled}
+	if err := rooms.lookForLoss(ctx, chat, c, say); err != nil {
+		return err
+	}
 	if end.Settled >= tail.Seq {
 		return nil
 	}
@@ -231,6 +237,19 @@ func (rooms *Rooms) lookAtOutbox(ctx context.Context, chat botmesh.ChatKey, c *C
 		say("%d parts may have reached the platform without a receipt", o.Doubt)
 	}
 	return nil
+}
+
+// lookForLoss tells of a chat that was answered and has no checkpoint. It looks again: the
+// chat's first answer may have come since.
+func (rooms *Rooms) lookForLoss(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) error {
+	if c.Checkpoint != nil {
+		return nil
+	}
+	row, err := rooms.Store.Load(ctx, chat.Key())
+	if err == nil && row.Revision == 0 {
+		say("its checkpoint is lost, though it was answered: its next message would run all that the journal keeps. botmesh chats pause %s at once, then rebuild it with the program of your bot", c.Chat)
+	}
+	return err
 }
 
 func (rooms *Rooms) lookAtHeld(ctx context.Context, chat botmesh.ChatKey, c *Chat, say sayer) error {
