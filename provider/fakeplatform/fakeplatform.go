@@ -24,12 +24,15 @@ type Message struct {
 	Text    string // or caption
 	Media   Media
 	Buttons []Button
+	// Look is all else that is to be seen of it, in the platform's own words: its styles,
+	// and which buttons are beside each other. Of another look is another message.
+	Look string
 	// Part is the part's id, if the platform is told it.
 	Part string
 	At   time.Time
 	// Call numbers the calls of the server from 1, those that were refused included.
 	Call int64
-	// Was are the texts that it had before it was changed, in order.
+	// Was are the texts that it had before each time it was changed, in order.
 	Was []string
 }
 
@@ -278,10 +281,11 @@ func (p *Platform) take(c Call) (Message, Fault) {
 			return m, c.Unknown
 		}
 		was := p.log[i]
-		if c.Same.Status != 0 && was.Text == m.Text && slices.Equal(was.Buttons, m.Buttons) {
+		if c.Same.Status != 0 && was.Text == m.Text && slices.Equal(was.Buttons, m.Buttons) && was.Look == m.Look {
 			return was, c.Same
 		}
-		was.Was, was.Text, was.Buttons, was.Part, was.Call = append(slices.Clone(was.Was), was.Text), m.Text, m.Buttons, m.Part, m.Call
+		was.Was, was.Text, was.Buttons, was.Look = append(slices.Clone(was.Was), was.Text), m.Text, m.Buttons, m.Look
+		was.Part, was.Call = m.Part, m.Call
 		p.log[i], m = was, was
 	}
 	if p.onTake != nil {

@@ -137,10 +137,10 @@ func TestHang(t *testing.T) {
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	p := New(Fault{})
-	edit := func(id, text string) int {
+	edit := func(id, text, look string) int {
 		w := httptest.NewRecorder()
 		p.Serve(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil), Call{
-			Message: Message{Chat: "5", Text: text},
+			Message: Message{Chat: "5", Text: text, Look: look},
 			Changes: func(m Message) bool { return m.ID == id },
 			Unknown: Fault{Status: 404}, Same: Fault{Status: 409},
 			Answer: func(w http.ResponseWriter, m Message) { w.Write([]byte(m.ID)) },
@@ -150,14 +150,14 @@ func TestChanges(t *testing.T) {
 	call(t.Context(), p, "6", "z", Fault{})
 	call(t.Context(), p, "5", "a", Fault{})
 	for n, c := range []struct {
-		id, text string
-		want     int
-	}{{"3", "b", 404}, {"2", "a", 409}, {"2", "b", 200}} {
-		if got := edit(c.id, c.text); got != c.want {
+		id, text, look string
+		want           int
+	}{{"3", "b", "", 404}, {"2", "a", "", 409}, {"2", "b", "", 200}, {"2", "b", "bold", 200}, {"2", "b", "bold", 409}} {
+		if got := edit(c.id, c.text, c.look); got != c.want {
 			t.Errorf("edit %d: got %d, want %d", n, got, c.want)
 		}
 	}
-	if got := p.Chat("5"); len(got) != 1 || got[0].Text != "b" || len(got[0].Was) != 1 || len(p.Texts("6")) != 1 {
-		t.Errorf("got %+v, want one message changed once", p.All())
+	if got := p.Chat("5"); len(got) != 1 || got[0].Text != "b" || got[0].Look != "bold" || len(got[0].Was) != 2 || len(p.Texts("6")) != 1 {
+		t.Errorf("got %+v, want one message changed twice", p.All())
 	}
 }

@@ -39,6 +39,31 @@ func TestEditChangesTheMessage(t *testing.T) {
 	}
 }
 
+// A text that says the same with other styles, or with its buttons beside each other, is
+// another message to Telegram.
+func TestEditChangesTheLook(t *testing.T) {
+	t.Parallel()
+	tg, s := fake(t)
+	sent, err := s.Call(t.Context(), to("55", "done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bold, below, beside := to("55", "done"), to("55", "done"), to("55", "done")
+	bold.Send.Spans = []botmesh.Span{{To: 4, Style: botmesh.StyleBold}}
+	yes, no := botmesh.Button{Label: "Yes", Payload: "y"}, botmesh.Button{Label: "No", Payload: "n"}
+	below.Send.Buttons, beside.Send.Buttons = [][]botmesh.Button{{yes}, {no}}, [][]botmesh.Button{{yes, no}}
+	for n, c := range []provider.Call{bold, below, beside} {
+		for range 2 {
+			if err := s.Edit(t.Context(), c, sent.MessageID); err != nil {
+				t.Fatal(err)
+			}
+			if got := tg.Chat("55"); len(got) != 1 || len(got[0].Was) != n+1 {
+				t.Fatalf("edit %d: got %+v, want the message changed", n, got)
+			}
+		}
+	}
+}
+
 func TestEditSaysWhatCanNotBeEdited(t *testing.T) {
 	t.Parallel()
 	tg, s := fake(t)

@@ -74,6 +74,7 @@ func (s *Server) message(o *outgoing) fakeplatform.Message {
 	for _, b := range slices.Concat(o.Markup.Keyboard...) {
 		m.Buttons = append(m.Buttons, fakeplatform.Button(b))
 	}
+	m.Look = fmt.Sprintf("%q", []any{o.Entities, o.Below, o.Markup.Keyboard})
 	return m
 }
 
