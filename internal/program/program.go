@@ -142,7 +142,7 @@ func (p Program) Serve(settings config.Config, environ []string, log *slog.Logge
 	defer closePrivate(ctx, priv, log)
 	defer context.AfterFunc(ctx, priv.Drain)()
 
-	log.Info("started", "version", Version(), "private", priv.Addr())
+	log.Info("started", "bot", settings.Bot, "version", Version(), "private", priv.Addr())
 	if err := p.Run(ctx, Process{Settings: settings, Version: Version(), Log: log, Private: priv}); err != nil {
 		return err
 	}
