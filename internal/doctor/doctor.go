@@ -81,7 +81,7 @@ func Examine(ctx context.Context, cfg Config) (all []Finding) {
 			cancel()
 		}
 	}
-	do(streamsAsWanted, copies, consumer)
+	do(streamsAsWanted, copies, consumer, others)
 	if cfg.Redis != nil {
 		silent := len(all)
 		if do(answers); len(all) > silent {
