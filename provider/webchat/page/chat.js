@@ -14,6 +14,7 @@ const prefix = 'botmesh.webchat.'
 let session = null // {chat, post}
 let stream = null
 let last = 0 // number of the last letter shown
+const messages = new Map() // {box} by id; an edit has an id of its own, and is the same message
 let lines = [] // {id, text, after, state, payload?, sig?, of?}
 let sending = Promise.resolve() // posts go one after the other
 
@@ -42,6 +43,7 @@ async function open(fresh) {
 function enter(s) {
   if (!session || session.chat !== s.chat) {
     last = 0
+    messages.clear()
     log.querySelectorAll('.said').forEach(e => e.remove())
     lines = load(s.chat)
     lines.forEach(show)
@@ -77,7 +79,6 @@ function listen() {
 
 function showPart(seq, part) {
   const box = bubble('bot', ...words(part))
-  box.id = 'part-' + part.id
   if (part.media) attach(box, part)
   for (const row of part.buttons || []) {
     const div = box.appendChild(element('div', 'row'))
@@ -87,7 +88,11 @@ function showPart(seq, part) {
       button.onclick = () => say(b.label, {payload: b.payload, sig: b.sig, of: part.id})
     }
   }
-  const before = part.replaces && document.getElementById('part-' + part.replaces)
+  const message = messages.get(part.replaces) || {}
+  messages.set(part.id, message)
+  if (part.replaces) messages.set(part.replaces, message)
+  const before = message.box
+  message.box = box
   if (!before) return place(box, seq, 0)
   Object.assign(box.dataset, before.dataset)
   before.replaceWith(box)
