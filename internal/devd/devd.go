@@ -9,7 +9,6 @@ package devd
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -248,18 +247,4 @@ func natsPort(u config.URL) (int, error) {
 		return 0, nil
 	}
 	return port, l.Close()
-}
-
-// keptSecret reads the secret in a file, or makes one there, so that whoever has it is
-// known when the program starts again.
-func keptSecret(path string) (config.Secret, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		text = []byte(rand.Text())
-		err = os.WriteFile(path, text, 0o600)
-	}
-	if err != nil {
-		return config.Secret{}, err
-	}
-	return config.NewSecret(string(text)), nil
 }
