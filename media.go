@@ -50,6 +50,7 @@ type Media struct {
 // file, its spans and the message that it edits. The error does not say the file's address. What a platform has against a
 // text it says itself.
 func (s Send) Validate() error {
+	s = s.InUTF8()
 	if err := errors.Join(checkSpans(s.Text, s.Spans), s.Media.check(), s.checkEdits()); err != nil {
 		return fmt.Errorf("botmesh: send: %w", err)
 	}

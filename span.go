@@ -36,6 +36,33 @@ type Span struct {
 	URL string `json:"url,omitempty"`
 }
 
+// InUTF8 is s with a text in UTF-8. A byte of the text that is none, such as the rest of a
+// character that was cut, becomes U+FFFD, as it does in JSON, and the spans stay with their words.
+func (s Send) InUTF8() Send {
+	if utf8.ValidString(s.Text) {
+		return s
+	}
+	text, now := s.Text, make([]int, len(s.Text)+1) // where each byte is now
+	s.Text = string([]rune(text))
+	for at, next := 0, 0; at < len(text); {
+		r, n := utf8.DecodeRuneInString(text[at:])
+		for i := range n {
+			now[at+i] = next + i
+		}
+		at, next = at+n, next+utf8.RuneLen(r)
+	}
+	now[len(text)] = len(s.Text)
+	s.Spans = slices.Clone(s.Spans)
+	for i, span := range s.Spans {
+		if span.From >= 0 && span.From < span.To && span.To <= len(text) {
+			s.Spans[i].From, s.Spans[i].To = now[span.From], now[span.To]
+		} else {
+			s.Spans[i].To = 0 // no stretch of this one either
+		}
+	}
+	return s
+}
+
 // checkSpans says what is wrong with the spans of a text.
 func checkSpans(text string, spans []Span) error {
 	if len(spans) > MaxSpans {

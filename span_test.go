@@ -1,6 +1,7 @@
 package botmesh_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -55,6 +56,42 @@ func TestOnlyAnIDIsEdited(t *testing.T) {
 	} {
 		if err := s.Validate(); (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got error %v, want %q", s, err, want)
+		}
+	}
+}
+
+func TestSpansOfATextThatIsNoUTF8(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, word string
+	}{
+		"cut at the end":   {"see it: caf\xc3", "it"},
+		"cut before":       {"caf\xc3 \xff\xff see here", "here"},
+		"all of it":        {"\x80\xff", "\x80\xff"},
+		"the rest of one":  {"a\x97\xa5b", "\x97\xa5b"},
+		"good all of it":   {"日本 é", "é"},
+		"a good character": {"\xe6日本", "本"},
+	} {
+		from := strings.Index(c.text, c.word)
+		given := botmesh.Send{Text: c.text, Spans: []botmesh.Span{{From: from, To: from + len(c.word), Style: botmesh.StyleBold}}}
+		got := given.InUTF8()
+		var stored string
+		if data, err := json.Marshal(given.Text); err != nil || json.Unmarshal(data, &stored) != nil || got.Text != stored {
+			t.Errorf("%s: got %q and %v, want what JSON makes of it: %q", name, got.Text, err, stored)
+		}
+		if word := got.Text[got.Spans[0].From:got.Spans[0].To]; word != string([]rune(c.word)) {
+			t.Errorf("%s: got the span at %q, want it at %q", name, word, c.word)
+		}
+		if given.Spans[0].From != from || given.Validate() != nil {
+			t.Errorf("%s: got %v of %+v, want it valid and left alone", name, given.Validate(), given)
+		}
+	}
+	for want, span := range map[string]botmesh.Span{
+		"stretch": {From: 2, To: 5, Style: botmesh.StyleBold},
+		"within":  {From: 1, To: 2, Style: botmesh.StyleBold},
+	} {
+		if err := (botmesh.Send{Text: "\xff日", Spans: []botmesh.Span{span}}).Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got %v, want %q in it", span, err, want)
 		}
 	}
 }

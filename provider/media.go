@@ -20,7 +20,7 @@ type Attacher interface {
 
 // Split cuts a send into the parts for a platform, see [Sender.Split]. A file that it does
 // not take becomes a link below the text, in a part of its own if they are too long
-// together, so that it is not cut. Spans are shared out among the parts, see [Styler].
+// together, so that it is not cut. A text that is no UTF-8 is mended, see [botmesh.Send.InUTF8]. Spans are shared out among the parts, see [Styler].
 //
 // The error says what is wrong with the file or the spans, or that the platform does not take
 // the file and it has no address.
@@ -28,7 +28,7 @@ func Split(s Sender, send botmesh.Send) ([]botmesh.Send, error) {
 	if err := send.Validate(); err != nil {
 		return nil, err
 	}
-	send = spell(s, send)
+	send = spell(s, send.InUTF8())
 	parts, err := split(s, send)
 	share(send, parts)
 	return parts, err

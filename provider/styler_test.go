@@ -81,6 +81,7 @@ func TestSplitSharesSpans(t *testing.T) {
 		"only space":        {"one   two", []botmesh.Span{{From: 3, To: 5, Style: "bold"}}, "bold", upTo(99), []string{"one   two"}},
 		"text put below":    {text, []botmesh.Span{bold}, "bold", func(s botmesh.Send) []botmesh.Send { return []botmesh.Send{{Text: s.Text + "\n1. A"}} }, []string{"one {btwo three} four\n1. A"}},
 		"text of its own":   {text, []botmesh.Span{bold}, "bold", func(botmesh.Send) []botmesh.Send { return []botmesh.Send{{Text: "two"}, {}} }, []string{"two", ""}},
+		"no UTF-8":          {"a\xff\xe6 two", []botmesh.Span{{From: 4, To: 7, Style: "bold"}}, "bold", upTo(99), []string{"a\uFFFD\uFFFD {btwo}"}},
 		"within characters": {"ä日本", []botmesh.Span{{From: 2, To: 8, Style: "code"}}, "code", upTo(5), []string{"ä{c日}", "{c本}"}},
 	} {
 		parts, err := provider.Split(styled{split: c.split, styles: c.styles}, botmesh.Send{Text: c.text, Spans: c.spans})
