@@ -47,8 +47,8 @@ type Media struct {
 }
 
 // Validate says what is wrong with a send that no platform has to be asked about: with its
-// file, its spans and the message that it edits. The error does not say the file's address. What a platform has against a
-// text it says itself.
+// file, its spans and the message that it edits. The error does not say the file's address.
+// What a platform has against a text it says itself.
 func (s Send) Validate() error {
 	s = s.InUTF8()
 	if err := errors.Join(checkSpans(s.Text, s.Spans), s.Media.check(), s.checkEdits()); err != nil {

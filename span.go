@@ -86,6 +86,12 @@ func checkSpans(text string, spans []Span) error {
 	return nil
 }
 
+// HasLink reports whether a stretch of the text is a link. Where it leads is told by the
+// span alone, so that a build which knows none would lose it.
+func (s Send) HasLink() bool {
+	return slices.ContainsFunc(s.Spans, func(span Span) bool { return span.Style == StyleLink })
+}
+
 // ValidLink reports whether a link may lead there: an address of the web, of mail or of a
 // telephone, without spaces and quotes, of at most [MaxMediaURL] bytes.
 func ValidLink(address string) bool {

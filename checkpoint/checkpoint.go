@@ -17,10 +17,11 @@ const (
 	formatTimers   = 2
 	formatCommands = 3 // and changes of users
 	formatMedia    = 4 // effects that send files
+	formatLinks    = 5 // effects that send links
 )
 
 // Format is the newest format that this build reads.
-const Format = formatMedia
+const Format = formatLinks
 
 // ErrNewerFormat says that a checkpoint was written by a newer build in a format
 // that this one can not read. It must not be touched.
@@ -162,8 +163,11 @@ func (c Checkpoint) Encode() ([]byte, error) {
 	if c.Effects != nil && (len(c.Effects.Commands) > 0 || c.Effects.User != nil) {
 		c.Format = formatCommands
 	}
-	if c.Effects.sendsFiles() {
+	if c.Effects.sends(func(s botmesh.Send) bool { return s.Media != nil }) {
 		c.Format = formatMedia
+	}
+	if c.Effects.sends(botmesh.Send.HasLink) {
+		c.Format = formatLinks
 	}
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -172,14 +176,13 @@ func (c Checkpoint) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// sendsFiles reports whether there are files in e, which may be nil.
-func (e *Effects) sendsFiles() bool {
+// sends reports whether something in e, which may be nil, is to be sent that has such a thing.
+func (e *Effects) sends(has func(botmesh.Send) bool) bool {
 	if e == nil {
 		return false
 	}
-	file := func(s botmesh.Send) bool { return s.Media != nil }
-	return e.Letter != nil && slices.ContainsFunc(e.Letter.Parts, func(p botmesh.Part) bool { return file(p.Send) }) ||
-		slices.ContainsFunc(e.Commands, func(c Command) bool { return slices.ContainsFunc(c.Sends, file) })
+	return e.Letter != nil && slices.ContainsFunc(e.Letter.Parts, func(p botmesh.Part) bool { return has(p.Send) }) ||
+		slices.ContainsFunc(e.Commands, func(c Command) bool { return slices.ContainsFunc(c.Sends, has) })
 }
 
 // Decode reads what [Checkpoint.Encode] wrote; nothing at all is the zero

@@ -32,6 +32,7 @@ func full() checkpoint.Checkpoint {
 			At: at,
 			Letter: &botmesh.Letter{ID: botmesh.LetterID(chat, "e1", 7), Chat: chat, At: at, Trace: map[string]string{"traceparent": "00-1"}, Parts: []botmesh.Part{
 				{ID: "l/0.0", Send: botmesh.Send{Text: "hi", Buttons: [][]botmesh.Button{{{Label: "yes", Payload: "y"}}}}},
+				{ID: "l/0.2", Send: botmesh.Send{Text: "see", Spans: []botmesh.Span{{To: 3, Style: botmesh.StyleLink, URL: "https://example.org/"}}}},
 				{ID: "l/0.1", Send: botmesh.Send{Media: &botmesh.Media{Kind: botmesh.MediaImage, URL: "https://example.org/a.png"}}},
 			}},
 			Dead: &checkpoint.Dead{Seq: 7, Epoch: "e1", Tries: 5, Error: "poison"},
@@ -63,12 +64,20 @@ func TestWhatIsEncodedComesBack(t *testing.T) {
 // DESIGN N8. HOLE H16. Only what older builds can not honour is kept from them.
 func TestOnlyWhatIsNewRaisesTheFormat(t *testing.T) {
 	t.Parallel()
+	link := botmesh.Send{Text: "hi", Spans: []botmesh.Span{{To: 2, Style: botmesh.StyleLink, URL: "https://example.org/"}}}
+	bold := botmesh.Send{Text: "hi", Spans: []botmesh.Span{{To: 2, Style: botmesh.StyleBold}}}
 	file := []botmesh.Send{{Text: "hi"}, {Media: &botmesh.Media{Kind: botmesh.MediaImage, Ref: "f"}}}
 	for want, c := range map[string]checkpoint.Checkpoint{
 		`{"format":1,"chat":{"provider":"","chat":""},"effects":{"at":"0001-01-01T00:00:00Z","letter":{"id":"l","chat":{"provider":"","chat":""},` +
 			`"at":"0001-01-01T00:00:00Z","parts":[{"id":"p","send":{"text":"hi"}}]}}}`: {
 			Effects: &checkpoint.Effects{Letter: &botmesh.Letter{ID: "l", Parts: []botmesh.Part{{ID: "p", Send: file[0]}}}},
 		},
+		`{"format":5,"chat":{"provider":"","chat":""},"effects":{"at":"0001-01-01T00:00:00Z","letter":{"id":"l","chat":{"provider":"","chat":""},` +
+			`"at":"0001-01-01T00:00:00Z","parts":[{"id":"p","send":{"text":"hi","spans":[{"from":0,"to":2,"style":"link","url":"https://example.org/"}]}}]}}}`: {
+			Effects: &checkpoint.Effects{Letter: &botmesh.Letter{ID: "l", Parts: []botmesh.Part{{ID: "p", Send: link}}}},
+		},
+		`{"format":5,`: {Effects: &checkpoint.Effects{Commands: []checkpoint.Command{{Command: botmesh.Command{Sends: []botmesh.Send{link, file[1]}}}}}},
+		`{"format":1,"chat":{"provider":"","chat":""},"effects"`: {Effects: &checkpoint.Effects{Letter: &botmesh.Letter{Parts: []botmesh.Part{{Send: bold}}}}},
 		`{"format":4,"chat"`: {Effects: &checkpoint.Effects{Letter: &botmesh.Letter{Parts: []botmesh.Part{{Send: file[0]}, {Send: file[1]}}}}},
 		`{"format":4,`:       {Effects: &checkpoint.Effects{Commands: []checkpoint.Command{{Command: botmesh.Command{Sends: file}}}}},
 		`{"format":3,"chat"`: {Effects: &checkpoint.Effects{Commands: []checkpoint.Command{{Command: botmesh.Command{Sends: file[:1]}}}}},

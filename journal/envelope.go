@@ -20,10 +20,11 @@ import (
 const (
 	versionPlain = 1
 	versionMedia = 2 // sends with files
+	versionLinks = 3 // sends with links
 )
 
 // Version is the newest version of a record's body that this build reads.
-const Version = versionMedia
+const Version = versionLinks
 
 // Bounds of a record.
 const (
@@ -130,6 +131,9 @@ func encodeBody(r botmesh.Record) ([]byte, error) {
 	file := func(s botmesh.Send) bool { return s.Media != nil }
 	if slices.ContainsFunc(r.Sends, file) || r.Failed != nil && file(r.Failed.Send) {
 		version = versionMedia
+	}
+	if slices.ContainsFunc(r.Sends, botmesh.Send.HasLink) || r.Failed != nil && r.Failed.Send.HasLink() {
+		version = versionLinks
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -127,7 +127,7 @@ func TestWhatCanNotBeReadIsAnEntryWithAnError(t *testing.T) {
 		change func(*jet.Stored)
 		want   error
 	}{
-		"newer version": {func(m *jet.Stored) { m.Data = []byte(`{"v":3,"message":[]}`) }, ErrNewer},
+		"newer version": {func(m *jet.Stored) { m.Data = []byte(`{"v":4,"message":[]}`) }, ErrNewer},
 		"no version":    {func(m *jet.Stored) { m.Data = []byte(`{}`) }, ErrUnreadable},
 		"not JSON":      {func(m *jet.Stored) { m.Data = []byte("hello") }, ErrUnreadable},
 		"no body":       {func(m *jet.Stored) { m.Data = nil }, ErrUnreadable},
@@ -167,16 +167,23 @@ func TestWhatCanNotBeReadIsAnEntryWithAnError(t *testing.T) {
 	}
 }
 
-// Only what is to send a file is kept from older builds: the rest is what it was, byte by byte.
-func TestOnlyAFileRaisesTheVersion(t *testing.T) {
+// Only what is to send a file or a link is kept from builds that know none: the rest is what
+// it was, byte by byte.
+func TestOnlyAFileOrALinkRaisesTheVersion(t *testing.T) {
 	t.Parallel()
 	file := botmesh.Send{Text: "<hi>", Media: &botmesh.Media{Kind: botmesh.MediaImage, URL: "https://example.org/a?b&c"}}
+	link := botmesh.Send{Text: "hi", Spans: []botmesh.Span{{To: 2, Style: botmesh.StyleLink, URL: "https://example.org/"}}}
+	bold := botmesh.Send{Text: "hi", Spans: []botmesh.Span{{To: 2, Style: botmesh.StyleBold}}}
+	const leads = `{"text":"hi","spans":[{"from":0,"to":2,"style":"link","url":"https://example.org/"}]}`
 	const sent = `{"text":"<hi>","media":{"kind":"image","url":"https://example.org/a?b&c"}}`
 	for want, r := range map[string]botmesh.Record{
-		`{"v":1,"message":{},"sends":[{"text":"<hi>"}]}`:                                      {Sends: []botmesh.Send{{Text: "<hi>"}}},
-		`{"v":1,"message":{"media":[{"kind":"image","ref":"f"}]}}`:                            {Message: botmesh.Message{Media: []botmesh.Media{{Kind: "image", Ref: "f"}}}},
-		`{"v":2,"message":{},"sends":[{"text":"a"},` + sent + `]}`:                            {Sends: []botmesh.Send{{Text: "a"}, file}},
-		`{"v":2,"message":{},"failed":{"part":"p","send":` + sent + `,"tries":1,"error":""}}`: {Failed: &botmesh.Failure{Part: "p", Send: file, Tries: 1}},
+		`{"v":1,"message":{},"sends":[{"text":"<hi>"}]}`:                                          {Sends: []botmesh.Send{{Text: "<hi>"}}},
+		`{"v":1,"message":{"media":[{"kind":"image","ref":"f"}]}}`:                                {Message: botmesh.Message{Media: []botmesh.Media{{Kind: "image", Ref: "f"}}}},
+		`{"v":2,"message":{},"sends":[{"text":"a"},` + sent + `]}`:                                {Sends: []botmesh.Send{{Text: "a"}, file}},
+		`{"v":1,"message":{},"sends":[{"text":"hi","spans":[{"from":0,"to":2,"style":"bold"}]}]}`: {Sends: []botmesh.Send{bold}},
+		`{"v":3,"message":{},"sends":[` + leads + `,` + sent + `]}`:                               {Sends: []botmesh.Send{link, file}},
+		`{"v":3,"message":{},"failed":{"part":"p","send":` + leads + `,"tries":1,"error":""}}`:    {Failed: &botmesh.Failure{Part: "p", Send: link, Tries: 1}},
+		`{"v":2,"message":{},"failed":{"part":"p","send":` + sent + `,"tries":1,"error":""}}`:     {Failed: &botmesh.Failure{Part: "p", Send: file, Tries: 1}},
 	} {
 		r.Type, r.ID, r.Chat = botmesh.TypeCommand, "1", chat("1")
 		m, err := encode(testBot, r)

@@ -15,10 +15,11 @@ import (
 )
 
 // The versions that this build writes and the newest that it reads: of entries, of letters,
-// and of letters with files, which readers of the earlier one do not know of.
+// and of letters with what readers of the earlier ones do not know of.
 const (
 	format      = 1
-	formatMedia = 2
+	formatMedia = 2 // files
+	formatLinks = 3 // texts whose spans say where they lead
 )
 
 // maxError bounds a platform's answer in an entry, in bytes.
@@ -134,6 +135,9 @@ func encodeLetter(subject string, l botmesh.Letter) (jet.Msg, error) {
 	if slices.ContainsFunc(l.Parts, func(p botmesh.Part) bool { return p.Send.Media != nil }) {
 		version = formatMedia
 	}
+	if slices.ContainsFunc(l.Parts, func(p botmesh.Part) bool { return p.Send.HasLink() }) {
+		version = formatLinks
+	}
 	data, err := json.Marshal(stored{version, l})
 	if err != nil {
 		return jet.Msg{}, fmt.Errorf("outbox: encode letter %s: %w", l.ID, err)
@@ -149,7 +153,7 @@ func encodeLetter(subject string, l botmesh.Letter) (jet.Msg, error) {
 
 func decodeLetter(m jet.Stored) (botmesh.Letter, error) {
 	var s stored
-	if err := decode(m, &s, &s.V, formatMedia); err != nil {
+	if err := decode(m, &s, &s.V, formatLinks); err != nil {
 		return botmesh.Letter{}, fmt.Errorf("outbox: letter %d on %s: %w", m.Seq, m.Subject, err)
 	}
 	return s.Letter, nil

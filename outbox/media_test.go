@@ -26,11 +26,16 @@ func image(text string) botmesh.Send {
 	return botmesh.Send{Text: text, Media: &botmesh.Media{Kind: botmesh.MediaImage, URL: "https://example.org/s3cret.png"}}
 }
 
-// Only what holds a file is kept from older builds: the rest is what it was, byte by byte.
-func TestOnlyAFileRaisesALettersVersion(t *testing.T) {
+// Only what holds a file or a link is kept from builds that know none: the rest is what it
+// was, byte by byte, a bold text but for the span that says so.
+func TestOnlyAFileOrALinkRaisesALettersVersion(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
+	const head = `"id":"l","chat":{"provider":"p","chat":"c"},"at":"2026-12-01T09:00:00Z","parts":[{"id":"l/0.0","send":{"text":"hi",`
 	for want, s := range map[string]botmesh.Send{
+		`{"v":1,` + head + `"spans":[{"from":0,"to":2,"style":"bold"}]}}]}`: {Text: "hi", Spans: []botmesh.Span{{To: 2, Style: botmesh.StyleBold}}},
+		`{"v":3,` + head + `"spans":[{"from":0,"to":2,"style":"link","url":"https://example.org/"}]}}]}`: {
+			Text: "hi", Spans: []botmesh.Span{{To: 2, Style: botmesh.StyleLink, URL: "https://example.org/"}}},
 		`{"v":1,"id":"l","chat":{"provider":"p","chat":"c"},"at":"2026-12-01T09:00:00Z","parts":[{"id":"l/0.0","send":{"text":"hi"}}]}`: {Text: "hi"},
 		`{"v":2,"id":"l","chat":{"provider":"p","chat":"c"},"at":"2026-12-01T09:00:00Z","parts":[{"id":"l/0.0","send":` +
 			`{"text":"hi","media":{"kind":"image","url":"https://example.org/s3cret.png"}}}]}`: image("hi"),
@@ -43,10 +48,12 @@ func TestOnlyAFileRaisesALettersVersion(t *testing.T) {
 		if again, err := decodeLetter(jet.Stored{Msg: m}); err != nil || again.Parts[0].Send.Text != "hi" {
 			t.Errorf("read again: got %+v, error %v, want it as it was", again, err)
 		}
-		// A build of before reads letters up to version 1.
-		var old stored
-		if err = decode(jet.Stored{Msg: m}, &old, &old.V, format); errors.Is(err, ErrNewerFormat) != (s.Media != nil) {
-			t.Errorf("an older build: got error %v for file %v, want ErrNewerFormat for files alone", err, s.Media)
+		// A build that knows no files reads letters up to version 1, one that knows no spans up to 2.
+		for newest, refuses := range map[int]bool{format: s.Media != nil || s.HasLink(), formatMedia: s.HasLink()} {
+			var old stored
+			if err = decode(jet.Stored{Msg: m}, &old, &old.V, newest); errors.Is(err, ErrNewerFormat) != refuses {
+				t.Errorf("a build that reads up to %d: got error %v of %s, want ErrNewerFormat %v", newest, err, m.Data, refuses)
+			}
 		}
 	}
 }

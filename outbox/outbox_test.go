@@ -175,7 +175,7 @@ func TestAppendAnswers(t *testing.T) {
 // A build leaves alone what a newer one wrote.
 func TestNewerFormatIsNotTouched(t *testing.T) {
 	for name, m := range map[string]jet.Msg{
-		"letter": {Subject: subjectOf(familyLetter, "b", chatA), Data: []byte(`{"v":3}`)},
+		"letter": {Subject: subjectOf(familyLetter, "b", chatA), Data: []byte(`{"v":4}`)},
 		"entry":  {Subject: subjectOf(familyReceipt, "b", chatA), Data: []byte(`{"v":2,"id":"n","free":true}`)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestEventHasRuns(t *testing.T) {
 }
 
 // Workers and ingresses of another version: what has no spans is a text here, and what has
-// spans is a text there.
+// styles is a text there. What has a link is not read there, see the letters' versions.
 func TestRunsAmongVersions(t *testing.T) {
 	t.Parallel()
 	var older botmesh.Letter
