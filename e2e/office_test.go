@@ -135,7 +135,7 @@ func (o *office) run(c documented) {
 
 // acts are the commands that act, which --dry-run keeps from it. Delivering and rebuilding
 // are left out: what they show is told by tests of their own.
-var acts = regexp.MustCompile(`^botmesh (chats (pause|resume)|dlq (requeue|drop)|outbox (retry|hold|release)|leases break) `)
+var acts = regexp.MustCompile(`^botmesh (chats (pause|resume)|dlq (requeue|drop)|outbox (retry|hold|release|drop)|leases break) `)
 
 // document holds what a command shows for programs to be one JSON document.
 func (o *office) document(line string) {

@@ -80,9 +80,9 @@ func (o *office) looking() []documented {
 		{command: "botmesh chats ls --state=waiting", says: "CHAT"},
 		{command: "botmesh chats ls --all", says: chatKey},
 		{command: "botmesh journal ls --since=1h", says: chatKey},
-		{command: "botmesh journal ls --chat", more: "=" + chatKey, says: chatKey},
 		{command: "botmesh journal show telegram/42 --last=5", says: "#20 "},
 		{command: "botmesh streams plan", says: "all streams are as wanted"},
+		{command: "botmesh streams apply --dry-run", says: "all streams are as wanted"},
 		{command: "botmesh streams apply", says: "all streams are as wanted"},
 		{command: "botmesh config print", says: "nats_url"},
 		{command: "botmesh version", says: "botmesh "},
@@ -151,7 +151,10 @@ func (o *office) holding() []documented {
 		}},
 		{command: "botmesh outbox ls --chat=telegram/42", says: "held since"},
 		{command: "botmesh outbox release telegram/42 --part=telegram.42/e1.7/0.0", says: "done: outbox release", swap: held},
-		{command: "botmesh outbox drop telegram/42 --part=telegram.42/e1.7/0.0", says: "done: outbox drop", before: func() { doubt("again in doubt") }, swap: held},
+		{command: "botmesh outbox drop telegram/42 --part=telegram.42/e1.7/0.0", says: "done: outbox drop", before: func() {
+			o.idle(30 * time.Second) // the other one is sent, and listed no more
+			doubt("again in doubt")
+		}, swap: held},
 	}
 }
 
@@ -195,7 +198,8 @@ func (o *office) setAside() []documented {
 		{command: "botmesh dlq requeue 17 --dry-run", says: "would be done: dlq requeue"},
 		{command: "botmesh dlq requeue 17 18", says: "done: dlq requeue"},
 		{command: "botmesh dlq drop 19", says: "done: dlq drop"},
-		{command: "botmesh dlq drop --all --kind=record", code: 2, says: "say --yes", before: func() { o.idle(30 * time.Second) }}, // what was put back failed again
+		{command: "botmesh dlq requeue --all", code: 2, says: "say --yes", before: func() { o.idle(30 * time.Second) }}, // what was put back failed again
+		{command: "botmesh dlq drop --all --kind=record", code: 2, says: "say --yes"},
 		{command: "botmesh dlq drop --all --kind=record --yes", says: "done: dlq drop"},
 		{command: "botmesh dlq ls", says: "SEQ", before: o.noneSetAside},
 	}
