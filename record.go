@@ -19,6 +19,8 @@ const (
 	TypeReaction   RecordType = "reaction"   // a user reacted to a message
 	TypeStatus     RecordType = "status"     // a platform tells what became of a send
 	TypeMembership RecordType = "membership" // somebody joined, left or blocked the bot
+	TypeOptOut     RecordType = "optout"     // a user wants no more of some kind of message
+	TypeOptIn      RecordType = "optin"      // a user wants them again
 	TypeCommand    RecordType = "command"    // another chat, a backend or an operator asks for something in this chat
 	TypeTimer      RecordType = "timer"      // a timer of the chat fired
 	TypeEvent      RecordType = "event"      // anything else, kept but ignored by default
@@ -120,7 +122,8 @@ type Message struct {
 	// a BCP 47 tag.
 	UserName string `json:"user_name,omitempty"`
 	Locale   string `json:"locale,omitempty"`
-	// Status is what a status or membership record reports, in the platform's word; Text
+	// Status is what a status or membership record reports, and what an opt-out or opt-in
+	// is of, in the platform's word (empty for all that the bot sends by itself); Text
 	// says why a message failed. Part is the id of the part that a status is of, where
 	// the platform tells it beside Of.
 	Status string  `json:"status,omitempty"`

@@ -15,13 +15,15 @@ type events struct {
 }
 
 // On handles records of a type that a user does not wait for an answer to: an edit, a
-// deletion, a reaction, a membership (somebody joined, left, or blocked the bot) or an
-// event, what the platform knows and Botmesh has no word for. c.Record() has it. What
-// is open stays open, and an edited message is never run as if it were a new one.
-// Without a handler such a record has no effect.
+// deletion, a reaction, a membership (somebody joined, left, or blocked the bot), an
+// opt-out or opt-in, or an event, what the platform knows and Botmesh has no word for.
+// c.Record() has it. What is open stays open, and an edited message is never run as if it
+// were a new one. Without a handler such a record has no effect: an opt-out stops nothing
+// by itself, since answers stay allowed; the bot says what it is not to send any more.
 func (b *Bot) On(kind botmesh.RecordType, handler Handler, opts ...HandlerOption) *Bot {
 	switch kind {
-	case botmesh.TypeEdit, botmesh.TypeDelete, botmesh.TypeReaction, botmesh.TypeMembership, botmesh.TypeEvent:
+	case botmesh.TypeEdit, botmesh.TypeDelete, botmesh.TypeReaction, botmesh.TypeMembership,
+		botmesh.TypeOptOut, botmesh.TypeOptIn, botmesh.TypeEvent:
 	default:
 		b.fault("records of type %q have no handler of their own", kind)
 	}

@@ -39,14 +39,20 @@ func TestEventsRunTheirHandler(t *testing.T) {
 	quiet := bot.New().Command("/x", say).Fallback(say)
 	loud := bot.New().Command("/x", say).Fallback(say).
 		On(botmesh.TypeEdit, func(c *bot.Context) error { c.Sayf("edit of %s", c.Record().Message.Of); return nil }).
+		On(botmesh.TypeOptOut, func(c *bot.Context) error { c.Say("no more " + c.Record().Message.Status); return nil }).
 		On(botmesh.TypeEvent, func(c *bot.Context) error { c.Say("event"); return nil }).
 		OnSendFailed(func(c *bot.Context) error { c.Sayf("failed: %s", c.Record().Failed.Error); return nil }).
 		Stale(time.Hour, func(c *bot.Context) error { c.Say("late"); return nil })
+	if err := loud.Validate(); err != nil {
+		t.Error(err)
+	}
 	for name, tt := range map[string]struct {
 		record botmesh.Record
 		want   []string
 	}{
 		"edit":           {botmesh.Record{Type: botmesh.TypeEdit, Message: botmesh.Message{Text: "/x", Of: "m1"}}, []string{"edit of m1"}},
+		"opt-out":        {botmesh.Record{Type: botmesh.TypeOptOut, Message: botmesh.Message{Status: "offers"}}, []string{"no more offers"}},
+		"opt-in":         {botmesh.Record{Type: botmesh.TypeOptIn, Message: botmesh.Message{Status: "offers"}}, nil},
 		"other event":    {botmesh.Record{Type: botmesh.TypeEvent}, []string{"event"}},
 		"failed send":    {botmesh.Record{Type: botmesh.TypeEvent, Failed: &botmesh.Failure{Error: "403"}}, []string{"failed: 403"}},
 		"no handler":     {botmesh.Record{Type: botmesh.TypeReaction, Message: botmesh.Message{Text: "/x"}}, nil},

@@ -131,9 +131,13 @@ func (h *hold) past(r botmesh.Record, more ...botmesh.Record) checkpoint.Checkpo
 }
 
 // heard is where the last record of the chat's user is, up to r. What an operator has run
-// again was heard before.
+// again was heard before, and who opts out or in has not written to the bot.
 func heard(cp checkpoint.Checkpoint, r botmesh.Record) string {
-	if r.PutBack() || r.User == "" || r.Type == botmesh.TypeTimer || r.Type == botmesh.TypeCommand || r.Type == botmesh.TypeEvent {
+	switch r.Type {
+	case botmesh.TypeTimer, botmesh.TypeCommand, botmesh.TypeEvent, botmesh.TypeOptOut, botmesh.TypeOptIn:
+		return cp.Heard
+	}
+	if r.PutBack() || r.User == "" {
 		return cp.Heard
 	}
 	return fmt.Sprintf("%s.%d", r.Epoch, r.Seq)

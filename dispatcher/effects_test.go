@@ -287,6 +287,8 @@ func TestALetterSaysWhatItsUserDidLast(t *testing.T) {
 			{Type: botmesh.TypeCommand, Sends: send, RequeueOf: "x"},
 			{Type: botmesh.TypeCommand, Sends: send, ReplayOf: "x"},
 			{Type: botmesh.TypeMessage, User: "user", Message: botmesh.Message{Text: "hi"}, ReplayOf: "y"},
+			{Type: botmesh.TypeOptOut, User: "user"},
+			{Type: botmesh.TypeOptIn, User: "user"},
 			{Type: botmesh.TypeCommand, Sends: send},
 		} {
 			said.ID, said.Chat = strconv.Itoa(i), key("a")
@@ -295,7 +297,7 @@ func TestALetterSaysWhatItsUserDidLast(t *testing.T) {
 			}
 			w.settled(time.Minute)
 		}
-		letters, err := r.outbox.Letters(t.Context(), key("a"), 0, 10)
+		letters, err := r.outbox.Letters(t.Context(), key("a"), 0, 20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +308,7 @@ func TestALetterSaysWhatItsUserDidLast(t *testing.T) {
 				t.Errorf("got a letter by %q under fence %d, want by %q under one", l.Letter.By, l.Letter.Fence, r.coord.Incarnation())
 			}
 		}
-		if diff := cmp.Diff([]string{"", "e1.2", "e1.2", "e1.4", "", "", "", "e1.4"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"", "e1.2", "e1.2", "e1.4", "", "", "", "e1.4", "e1.4", "e1.4", "e1.4"}, got); diff != "" {
 			t.Errorf("heard (-want +got):\n%s", diff)
 		}
 	})

@@ -31,6 +31,8 @@ func TestEnvelopeKeepsEveryField(t *testing.T) {
 	for name, r := range map[string]botmesh.Record{
 		"full":   full,
 		"hashed": {Epoch: "e1", Seq: 7, Stored: time.Unix(1700000000, 0), Type: botmesh.TypeEvent, ID: "1", Chat: long},
+		"optout": {Epoch: "e1", Seq: 7, Stored: time.Unix(1700000000, 0), Type: botmesh.TypeOptOut, ID: "1", Chat: chat("1")},
+		"optin":  {Epoch: "e1", Seq: 7, Stored: time.Unix(1700000000, 0), Type: botmesh.TypeOptIn, ID: "1", Chat: chat("1")},
 		"status": {Epoch: "e1", Seq: 7, Stored: time.Unix(1700000000, 0), Type: botmesh.TypeStatus, ID: "1", Chat: chat("1")},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -156,7 +156,7 @@ func setTrace(h nats.Header, trace map[string]string) {
 func typeOf(s string) botmesh.RecordType {
 	switch t := botmesh.RecordType(s); t {
 	case botmesh.TypeMessage, botmesh.TypeCallback, botmesh.TypeEdit, botmesh.TypeDelete, botmesh.TypeReaction,
-		botmesh.TypeStatus, botmesh.TypeMembership, botmesh.TypeCommand, botmesh.TypeTimer:
+		botmesh.TypeStatus, botmesh.TypeMembership, botmesh.TypeOptOut, botmesh.TypeOptIn, botmesh.TypeCommand, botmesh.TypeTimer:
 		return t
 	}
 	return botmesh.TypeEvent

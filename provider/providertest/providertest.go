@@ -136,7 +136,8 @@ func check(id string, recs []botmesh.Record) error {
 
 var known = map[botmesh.RecordType]bool{
 	botmesh.TypeMessage: true, botmesh.TypeCallback: true, botmesh.TypeEdit: true, botmesh.TypeDelete: true,
-	botmesh.TypeReaction: true, botmesh.TypeStatus: true, botmesh.TypeMembership: true, botmesh.TypeEvent: true,
+	botmesh.TypeReaction: true, botmesh.TypeStatus: true, botmesh.TypeMembership: true,
+	botmesh.TypeOptOut: true, botmesh.TypeOptIn: true, botmesh.TypeEvent: true,
 }
 
 // FuzzParse checks that no body makes r panic, and that what it parses can be

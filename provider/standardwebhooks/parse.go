@@ -36,6 +36,7 @@ type webhook struct {
 		Text         string          `json:"text"`
 		Payload      string          `json:"payload"`
 		Status       string          `json:"status"`
+		Category     string          `json:"category"`
 		Media        []botmesh.Media `json:"media"`
 	} `json:"data"`
 }
@@ -101,6 +102,12 @@ func (w *webhook) content() (botmesh.RecordType, botmesh.Message) {
 	case "reaction.created":
 		m.Text, m.Of = d.Text, d.Of
 		return botmesh.TypeReaction, m
+	case "user.opted_out":
+		m.Status = d.Category
+		return botmesh.TypeOptOut, m
+	case "user.opted_in":
+		m.Status = d.Category
+		return botmesh.TypeOptIn, m
 	}
 	return botmesh.TypeEvent, m
 }

@@ -11,8 +11,9 @@
 //
 // The other types are message.updated and message.deleted (data.id names the
 // message), button.pressed (data.payload, data.of), reaction.created (data.of,
-// data.text) and message.status (data.of, data.status: what became of a message of
-// the bot's). All else is kept as an event. data may also have "participant", for
+// data.text), message.status (data.of, data.status: what became of a message of
+// the bot's), user.opted_out and user.opted_in (data.category: of what kind of
+// messages). All else is kept as an event. data may also have "participant", for
 // a conversation of several users of which each has one of his own with the bot,
 // "user_name", "locale", "reply_to" and "media" (kind, ref, name, type, size).
 //

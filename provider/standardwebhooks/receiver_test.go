@@ -40,6 +40,7 @@ func samples(t testing.TB) []providertest.Sample {
 		"press":              rec("msg_4", botmesh.TypeCallback, botmesh.Message{Payload: "yes", Of: "msg_1", Text: "Yes"}),
 		"numbers_and_spaces": rec("msg_5", botmesh.TypeMessage, botmesh.Message{Text: "👩‍👩‍👧‍👦🏳️‍🌈 مرحبا \u200fשלום <&>", MessageID: "m-5"}),
 		"status":             status,
+		"opted_out":          rec("msg_7", botmesh.TypeOptOut, botmesh.Message{Status: "reminders"}),
 	} {
 		body := read(t, name)
 		out = append(out, providertest.Sample{Name: name, Header: header(t, want.ID, body), Body: body, Want: []botmesh.Record{want}})
@@ -145,6 +146,7 @@ func TestParseKinds(t *testing.T) {
 		"Edit":        {`{"type":"message.updated","data":{"conversation":"c","id":"m"}}`, botmesh.TypeEdit, "c", "m"},
 		"Delete":      {`{"type":"message.deleted","data":{"conversation":"c","id":"m"}}`, botmesh.TypeDelete, "c", "m"},
 		"Reaction":    {`{"type":"reaction.created","data":{"conversation":"c","of":"m"}}`, botmesh.TypeReaction, "c", "m"},
+		"OptIn":       {`{"type":"user.opted_in","data":{"conversation":"c"}}`, botmesh.TypeOptIn, "c", ""},
 		"NewType":     {`{"type":"invoice.paid","data":{"conversation":"c"}}`, botmesh.TypeEvent, "c", ""},
 		"OurOwn":      {`{"type":"message.send","data":{"conversation":"c","text":"a"}}`, botmesh.TypeEvent, "c", ""},
 		"Misfit":      {`{"type":"message.created","data":{"conversation":"c","text":7}}`, botmesh.TypeEvent, "c", ""},

@@ -29,8 +29,8 @@ const (
 	nowhere = "-"
 )
 
-// Parse turns a webhook into records: one for each message and each status, of
-// whatever account and number, in the webhook's order. A change of any other kind,
+// Parse turns a webhook into records: one for each message, each status and each opt-out
+// or opt-in, of whatever account and number, in the webhook's order. A change of any other kind,
 // an item that has not the form of one and what the business itself wrote in the
 // Business app are events.
 func (r *Receiver) Parse(_ http.Header, body []byte) ([]botmesh.Record, error) {
@@ -111,7 +111,7 @@ func (b *batch) change(e entry, raw json.RawMessage) {
 	err := json.Unmarshal(raw, &c)
 	v := c.Value
 	number := v.Metadata.Number
-	known := c.Field == "messages" || c.Field == "smb_message_echoes"
+	known := c.Field == "messages" || c.Field == "smb_message_echoes" || c.Field == "user_preferences"
 	if err != nil || !known || len(v.Errors) > 0 {
 		// The entry's time tells two changes of the same words apart.
 		b.event(number, append(append([]byte(e.ID), e.Time...), raw...), raw)
@@ -125,6 +125,9 @@ func (b *batch) change(e entry, raw json.RawMessage) {
 	}
 	for _, item := range v.Echoes {
 		b.echo(number, item)
+	}
+	for _, item := range v.Choices {
+		b.choice(number, people, item)
 	}
 }
 
@@ -242,6 +245,26 @@ func (b *batch) echo(number string, raw json.RawMessage) {
 		SentAt:  moment(m.Timestamp),
 		Message: content,
 	}, raw)
+}
+
+// choice is what a user wants no more of, or again. It has no id: its time tells it from
+// the same choice at another time.
+func (b *batch) choice(number string, people []contact, raw json.RawMessage) {
+	var c choice
+	err := json.Unmarshal(raw, &c)
+	user, name := who(&message{From: c.Phone, FromUser: c.User}, people)
+	rec := botmesh.Record{
+		Type: botmesh.TypeEvent, ID: number + "/" + hash(raw), Chat: b.key(number, user, ""), User: user,
+		SentAt: moment(c.Timestamp.String()), Message: botmesh.Message{Status: c.Category, UserName: name},
+	}
+	switch {
+	case err != nil:
+	case c.Value == "stop":
+		rec.Type = botmesh.TypeOptOut
+	case c.Value == "resume":
+		rec.Type = botmesh.TypeOptIn
+	}
+	b.add(rec, raw)
 }
 
 // lastSecond is the last second of the year 9999. No platform's time is beyond it.

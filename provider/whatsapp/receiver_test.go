@@ -42,6 +42,16 @@ func byPhone(r *botmesh.Record) { r.Chat, r.User = key(noraPhone), noraPhone }
 
 func byIvo(r *botmesh.Record) { r.Chat, r.User, r.Message.UserName = key(ivo), ivo, "Ivo Field" }
 
+// chose is a choice of Nora's, in a webhook that has none but that.
+func chose(t testing.TB, name string, kind botmesh.RecordType) botmesh.Record {
+	_, rest, _ := strings.Cut(string(read(t, name)), `"user_preferences":[`)
+	item, _, _ := strings.Cut(rest, `]`)
+	return botmesh.Record{
+		Type: kind, ID: testNumber + "/" + hash([]byte(item)), Chat: key(nora), User: nora, SentAt: noon,
+		Message: botmesh.Message{Status: "marketing_messages", UserName: "Nora Field"},
+	}
+}
+
 func broken(id string) botmesh.Record {
 	return botmesh.Record{Type: botmesh.TypeEvent, ID: id, Chat: key("-")}
 }
@@ -75,6 +85,8 @@ func want(t testing.TB) map[string][]botmesh.Record {
 		})},
 		"escaped": {with(text1("IN0031", "äöå 👩‍👩‍👧‍👦🏳️‍🌈👍🏽🇺🇳 مرحبا كيف حالك؟ \u200fשלום 123 abc \u202eevil\u202c https://example.com/a?b=1&c=<d>@%"),
 			func(r *botmesh.Record) { r.Message.UserName = "Zoë Ñandú" })},
+		"opted_out":     {chose(t, "opted_out", botmesh.TypeOptOut)},
+		"opted_in":      {chose(t, "opted_in", botmesh.TypeOptIn)},
 		"status_sent":   {with(statusOf("OUT0001", "sent", 10), func(r *botmesh.Record) { r.Message.Part = "whatsapp.15550170023/e.7/0.0" })},
 		"status_failed": {with(statusOf("OUT0002", "failed", 10), func(r *botmesh.Record) { r.Message.Text = "131047 Re-engagement message" })},
 		"status_in_group": {with(statusOf("OUT0009", "delivered", 30), func(r *botmesh.Record) {
@@ -135,7 +147,8 @@ func TestReceiver(t *testing.T) {
 		return providertest.Sample{Name: name, Header: whatsapptest.Sign(testSecret, []byte(body)), Body: []byte(body)}
 	}
 	providertest.Unknown(t, newReceiver(t, testNumber),
-		signed("a type of message", messageOf(`"type":"dream","dream":{}`)), signed("a field", webhookOf("account_update", `{"event":"VERIFIED"}`)))
+		signed("a type of message", messageOf(`"type":"dream","dream":{}`)), signed("a field", webhookOf("account_update", `{"event":"VERIFIED"}`)),
+		signed("a choice", webhookOf("user_preferences", `{"metadata":{"phone_number_id":"7"},"user_preferences":[{"wa_id":"155","category":"dreams","value":"pause","timestamp":5}]}`)))
 	providertest.Own(t, newReceiver(t, testNumber), signed("of the owner", string(read(t, "echo_of_owner"))))
 }
 

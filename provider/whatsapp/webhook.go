@@ -28,6 +28,7 @@ type value struct {
 	Messages []json.RawMessage `json:"messages"`
 	Statuses []json.RawMessage `json:"statuses"`
 	Echoes   []json.RawMessage `json:"message_echoes"`
+	Choices  []json.RawMessage `json:"user_preferences"`
 	Errors   []json.RawMessage `json:"errors"`
 }
 
@@ -116,4 +117,13 @@ type status struct {
 		Code  int    `json:"code"`
 		Title string `json:"title"`
 	} `json:"errors"`
+}
+
+// choice is what a user lets the business send.
+type choice struct {
+	Phone     string      `json:"wa_id"`
+	User      string      `json:"user_id"`
+	Category  string      `json:"category"`
+	Value     string      `json:"value"` // stop or resume
+	Timestamp json.Number `json:"timestamp"`
 }
