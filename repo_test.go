@@ -85,7 +85,7 @@ var house = map[string][]string{
 	"internal/config":   {},
 	"internal/private":  {},
 	"internal/program":  {"internal/config", "internal/private", "internal/tlsfiles", "telemetry/export"},
-	"internal/doctor":   {"coord", "provider", "streams"},
+	"internal/doctor":   {"coord", "ingress", "provider", "streams"},
 	"internal/engine":   {"acts", "checkpoint/natsstore", "coord/...", "internal/config", "internal/jet", "internal/tlsfiles", "journal", "outbox", "streams"},
 	"internal/ingressd": {"coord", "ingress", "ingress/spool", "internal/config", "internal/engine", "internal/jet", "internal/private", "internal/program", "internal/tlsfiles", "journal", "outbox", "provider/..."},
 	"internal/workerd": {"acts", "admin", "checkpoint/...", "coord/...", "dispatcher", "internal/config", "internal/engine", "internal/jet", "internal/private",

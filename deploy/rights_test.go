@@ -235,7 +235,19 @@ func (f *field) work() {
 	for _, line := range []string{"journal ls", "journal replay telegram/42", "journal replay telegram/42 --from=1 --to=1 --deliver", "streams plan"} {
 		f.botmesh(operator, strings.Fields(line)...)
 	}
+	f.examine(operator)
 	f.done = time.Now()
+}
+
+// examine has the doctor look, and fails unless both ingresses answered it.
+func (f *field) examine(env []string) {
+	f.t.Helper()
+	cmd := exec.CommandContext(f.t.Context(), filepath.Join(f.bin, "botmesh"), "doctor")
+	cmd.Env = env
+	out, err := cmd.CombinedOutput() // it may find that a chat waits
+	if !strings.Contains(string(out), "2 answer: ingress, webchat") {
+		f.t.Errorf("botmesh doctor: %v: got %s, want both ingresses", err, out)
+	}
 }
 
 // webchat says something on the page, and listens until it is answered.

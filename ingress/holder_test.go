@@ -134,7 +134,7 @@ func TestOneHoldsTheSessionAndTheNextFollows(t *testing.T) {
 		if got := b.holder.Status(); got.Role != Standby || b.holder.Ready() != nil {
 			t.Errorf("got %+v, ready %v, want a standby that is ready", got, b.holder.Ready())
 		}
-		if got := a.holder.Status(); got.Role != Leader || got.Fence == 0 || !got.Open || a.holder.Ready() != nil || time.Since(got.Since) != time.Hour {
+		if got := a.holder.Status(); got.Role != Leader || got.Fence == 0 || !got.Open || !got.Closed.IsZero() || a.holder.Ready() != nil || time.Since(got.Since) != time.Hour {
 			t.Errorf("got %+v, ready %v, want an open leader since an hour", got, a.holder.Ready())
 		}
 		before := time.Now()
@@ -301,7 +301,7 @@ func TestASessionIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{}
 		n := 0
-		f.join(t, "a", HolderConfig{Down: time.Hour}, func(_ context.Context, s provider.Sink) error {
+		a := f.join(t, "a", HolderConfig{Down: time.Hour}, func(_ context.Context, s provider.Sink) error {
 			n++
 			switch {
 			case n%2 == 0:
@@ -311,12 +311,20 @@ func TestASessionIsOpenedAgain(t *testing.T) {
 			}
 			return nil
 		})
+		began := time.Now()
+		synctest.Wait()
+		if got := a.holder.Status(); !got.Closed.Equal(began) {
+			t.Errorf("got it closed since %v, want since it was elected, %v", got.Closed, began)
+		}
 		time.Sleep(3 * time.Minute)
 		times := f.times("a opens")
 		if len(times) < 11 {
 			t.Fatalf("got it opened at %v, want eleven times", times)
 		}
 		grown, anew := times[8]-times[7], times[9]-times[8]
+		if got, want := a.holder.Status().Closed, began.Add(times[8]); !got.Equal(want) {
+			t.Errorf("got it closed since %v, want since it was open last, %v", got, want)
+		}
 		if grown < 4*reopenAfter || anew > 2*reopenAfter {
 			t.Errorf("got pauses of %v and, once it was open, %v; want them grown and then begun anew", grown, anew)
 		}

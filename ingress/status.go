@@ -32,6 +32,9 @@ type SessionStatus struct {
 	Fence uint64 `json:"fence,omitempty"`
 	// Open says that the platform answers and what it gives is stored.
 	Open bool `json:"open"`
+	// Closed is since when the session is not open, by this replica's clock; zero if it
+	// is, and for a standby.
+	Closed time.Time `json:"closed,omitzero"`
 	// LastAnswer is when the platform last answered this replica, LastUpdate when it
 	// last brought something.
 	LastAnswer time.Time `json:"last_answer,omitzero"`
@@ -75,7 +78,7 @@ func (h *Holder) became(ctx context.Context, c RoleChange) RoleChange {
 	h.status = SessionStatus{Provider: h.status.Provider, Role: c.Role, Since: time.Now(), Fence: c.Fence,
 		LastAnswer: h.status.LastAnswer, LastUpdate: h.status.LastUpdate}
 	if c.Role != Standby {
-		h.status.Trouble = "it is being opened"
+		h.status.Trouble, h.status.Closed = "it is being opened", h.status.Since
 	}
 	h.mu.Unlock()
 	telemetry.LeaderChanges.Add(ctx, 1, metric.WithAttributes(
@@ -148,7 +151,7 @@ func (h *Holder) reopened(t *term) {
 	if h.status.Open {
 		return
 	}
-	h.status.Open, t.opened = true, time.Now()
+	h.status.Open, h.status.Closed, t.opened = true, time.Time{}, time.Now()
 	telemetry.SessionsOpen.Add(context.Background(), 1, h.labels())
 	if t.down != nil {
 		t.down.Stop()
@@ -163,7 +166,7 @@ func (h *Holder) closed(t *term, err error) (was bool) {
 	if !h.status.Open {
 		return false
 	}
-	h.status.Open = false
+	h.status.Open, h.status.Closed = false, time.Now()
 	telemetry.SessionsOpen.Add(context.Background(), -1, h.labels())
 	if time.Since(t.opened) >= h.cfg.Down {
 		t.taken = false // that was long ago

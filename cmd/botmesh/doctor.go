@@ -72,6 +72,9 @@ func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Con
 	cfg := doctor.Config{
 		JetStream: conn.JetStream(), Streams: engine.Streams(s), Inbox: journal.InboxStream(s.Bot), Prefix: s.Prefix, RedisName: engine.NameRedis(s), Lease: s.Lease,
 	}
+	cfg.Ingresses = func(ctx context.Context) ([]doctor.Ingress, error) {
+		return engine.Who[doctor.Ingress](ctx, conn, s.Bot)
+	}
 	forget, err := withIntakes(s, &cfg)
 	if err != nil {
 		return nil, err

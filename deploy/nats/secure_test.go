@@ -203,9 +203,9 @@ func eachRole(t *testing.T, url string, secure *tls.Config) {
 		role               string
 		publish, subscribe []string // what it may
 	}{
-		{"ingress", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1"}, []string{"_INBOX.botmesh-ingress.x"}},
+		{"ingress", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1"}, []string{"_INBOX.botmesh-ingress.x", "bot.who.demo"}},
 		{"webchat", []string{"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX"},
-			[]string{"_INBOX.botmesh-ingress.x", "bot.out.demo.web.1"}},
+			[]string{"_INBOX.botmesh-ingress.x", "bot.out.demo.web.1", "bot.who.demo"}},
 		{"worker", []string{"bot.in.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
 			"$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
 			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_DEAD", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1",
@@ -236,8 +236,8 @@ func eachRole(t *testing.T, url string, secure *tls.Config) {
 
 // subjects are one of each kind that there is on the servers, of this bot and another.
 var subjects = []string{
-	"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x", "bot.act.demo.x", "bot.pause.demo.x",
-	"bot.in.other.telegram.1", "bot.out.other.web.1", "$KV.BOT_other_CP.x", "anything",
+	"bot.in.demo.telegram.1", "bot.status.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x", "bot.act.demo.x", "bot.pause.demo.x", "bot.who.demo",
+	"bot.who.other", "bot.in.other.telegram.1", "bot.out.other.web.1", "$KV.BOT_other_CP.x", "anything",
 	"_INBOX.botmesh-ingress.x", "_INBOX.botmesh-worker.x", "_INBOX.botmesh.x", "_INBOX.x",
 	"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.LIST", "$JS.API.STREAM.CREATE.X", "$JS.API.STREAM.UPDATE.BOT_demo_INBOX",
 	"$JS.API.STREAM.DELETE.BOT_demo_DEAD", "$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_DEAD", "$JS.API.STREAM.PURGE.BOT_demo_OUTBOX", "$JS.API.STREAM.PURGE.KV_BOT_demo_CP",

@@ -5,7 +5,7 @@
 // want them and have their copies, whether anybody asks for records, whether Redis may
 // throw away what it holds, whether clocks agree.
 //
-// What belongs here: questions to NATS, Redis and platforms, and what an answer means to an
+// What belongs here: questions to NATS, Redis, ingresses and platforms, and what an answer means to an
 // operator. Chats and dead letters are admin's.
 package doctor
 
@@ -60,6 +60,8 @@ type Config struct {
 	// that one elected ingress holds the session of.
 	Leaders  coord.Viewer
 	Sessions []string
+	// Ingresses, if set, asks the bot's ingresses what they are.
+	Ingresses func(context.Context) ([]Ingress, error)
 	// Intakes are the platforms that can be asked how they deliver.
 	Intakes []Intake
 	// Lease is that of the settings, which the journal's consumer is to go by; zero if
@@ -92,6 +94,9 @@ func Examine(ctx context.Context, cfg Config) (all []Finding) {
 	}
 	if cfg.Leaders != nil {
 		do(leaders)
+	}
+	if cfg.Ingresses != nil {
+		do(ingresses)
 	}
 	if cfg.Intakes != nil {
 		do(intakes)

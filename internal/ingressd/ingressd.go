@@ -149,6 +149,9 @@ func (in *Ingress) Run(ctx context.Context) error {
 	in.cfg.Log.Info("serving", "bot", in.cfg.Settings.Bot, "addr", in.Addr())
 	group, all := errgroup.WithContext(ctx)
 	group.Go(func() error { return in.prepare(all) })
+	group.Go(func() error {
+		return engine.Answer(all, in.conn, in.cfg.Settings.Bot, func() any { return in.Status() })
+	})
 	for _, h := range in.sessions.holders {
 		group.Go(func() error { return h.Run(all) })
 	}

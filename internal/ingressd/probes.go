@@ -3,6 +3,7 @@ package ingressd
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/botmesh-go/botmesh/ingress"
 	"github.com/botmesh-go/botmesh/ingress/spool"
@@ -15,6 +16,8 @@ type Status struct {
 	Replica string `json:"replica"`
 	Bot     string `json:"bot"`
 	Version string `json:"version"`
+	// At is when this was so, by the ingress's clock.
+	At time.Time `json:"at"`
 	// Trouble is what keeps messages from being stored, empty if nothing is known.
 	Trouble string `json:"trouble,omitempty"`
 	// Spool is what waits on the disk until it is stored in NATS, nil if there is none.
@@ -49,7 +52,7 @@ func (in *Ingress) Stores(ctx context.Context) error {
 
 // Status returns what the ingress knows of itself now.
 func (in *Ingress) Status() Status {
-	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version, Spool: in.spooled(), Sessions: in.sessions.status()}
+	s := Status{Replica: in.cfg.Settings.ReplicaID, Bot: in.cfg.Settings.Bot, Version: in.cfg.Version, At: time.Now(), Spool: in.spooled(), Sessions: in.sessions.status()}
 	if err := in.conn.Healthy(); err != nil {
 		s.Trouble = err.Error()
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/ingress"
 	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/natstest"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
@@ -53,6 +54,14 @@ func TestOneIngressPollsAndTheOtherFollows(t *testing.T) {
 	if got := second.Probes().Note(); role(second) != ingress.Standby || !strings.HasPrefix(got, "telegram: standby since ") {
 		t.Errorf("got %v with the note %q, want a standby that says so", role(second), got)
 	}
+	natstest.Until(t, "both answer who asks, one as leader", func() bool {
+		all, err := engine.Who[Status](t.Context(), second.conn, s.Bot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leads := func(one Status) bool { return one.Sessions[0].Role == ingress.Leader && one.Sessions[0].Open }
+		return len(all) == 2 && leads(all[0]) != leads(all[1])
+	})
 	tg.Offer(1, telegramtest.Text(1, 7, "hi"))
 	natstest.Until(t, "it is stored and confirmed", func() bool { return len(tg.Confirmed()) == 1 })
 	if got := first.Status().Sessions[0]; got.LastUpdate.IsZero() || got.Fence == 0 || !got.Open {
