@@ -148,6 +148,29 @@ func TestAQuestionTakesABurst(t *testing.T) {
 	p.Quickly("a", "b").Bot("got a", "got b").Idle()
 }
 
+// A run that is tried again, as one that was cut off while the user wrote and wrote, takes in
+// what is there and does not wait for the window's end.
+//
+// SPEC: T4
+func TestABurstThatIsTriedAgainWaitsForNoMore(t *testing.T) {
+	t.Parallel()
+	for try, want := range map[int]string{1: "a\nb\nc", 2: "a\nb"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := bot.New().Burst(10 * time.Second)
+			b.Fallback(func(c *bot.Context) error { c.Say(c.Text()); return nil })
+			began := time.Now()
+			m := &spaced{records: []botmesh.Record{wrote(2, "b"), wrote(3, "c")}, after: []time.Duration{0, 3 * time.Second}, began: began}
+			out, err := b.Turn(t.Context(), botmesh.Run{Record: wrote(1, "a"), Try: try}, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); out.Sends[0].Text != want || try > 1 && took > time.Second {
+				t.Errorf("try %d: got %q after %v, want %q, and the second try within a second", try, out.Sends[0].Text, took, want)
+			}
+		})
+	}
+}
+
 // A window that is too long is refused.
 func TestABurstIsBounded(t *testing.T) {
 	t.Parallel()

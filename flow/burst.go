@@ -27,8 +27,9 @@ type BurstOption interface {
 // The answer is handled when nothing came for the window, or something came that is no
 // message: a command, a pressed button. At most [botmesh.MaxAlso] messages are taken
 // in, and window is at most [MaxBurst]; under [Interrupt] those that interrupted a run are,
-// too. Nothing of it is in memory only: what was not handled is in the journal, and after
-// a crash is taken in again.
+// too. A run that is tried again, as after one that was cut off while the user wrote and
+// wrote, waits for nothing more. Nothing of it is in memory only: what was not handled is
+// in the journal, and after a crash is taken in again.
 func Burst(window time.Duration) BurstOption { return burst{window: window, set: true} }
 
 // burst is how long a question waits for more of an answer. The zero burst says nothing.
@@ -84,8 +85,12 @@ func (t *Turn) Gather(window time.Duration, joins func(botmesh.Record) bool) err
 	if !ok {
 		return nil
 	}
-	for quiet := 0; quiet < looks; {
-		r, err := nextWithin(t.ctx, source, window/looks)
+	patience, wait := looks, window/looks
+	if t.run.Try > 1 { // as when it was cut off while it waited: it takes in what is there
+		patience, wait = 1, min(wait, time.Second)
+	}
+	for quiet := 0; quiet < patience; {
+		r, err := nextWithin(t.ctx, source, wait)
 		switch {
 		case t.ctx.Err() != nil:
 			return context.Cause(t.ctx)
