@@ -16,19 +16,15 @@ import (
 // SPEC: H3 H9 J4 C6
 func TestABurstOutlivesItsWorker(t *testing.T) {
 	t.Parallel()
-	for how, lose := range map[string]func(*scene, *fleet.Replica){
-		"killed":  func(s *scene, w *fleet.Replica) { s.Kill(s.t.Context(), w) },
-		"stopped": stopped,
-		"frozen":  frozen,
-	} {
-		t.Run(how, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.how, func(t *testing.T) {
 			t.Parallel()
-			s := talking(t, nil)
+			s := talking(t, way.env)
 			if err := s.Workers[1].Start(s.within(20 * time.Second)); err != nil {
 				t.Fatal(err)
 			}
 			chat := handed{
-				row:   "burst, " + how,
+				row:   "burst, " + way.how,
 				first: []said{{"/list", "What?"}},
 				next:  []said{{"milk", ""}, {"tea", ""}},
 				again: []said{{"rice", "noted milk, tea, rice"}, {"/hello", "hello"}},
@@ -38,9 +34,13 @@ func TestABurstOutlivesItsWorker(t *testing.T) {
 			s.idle(20 * time.Second)
 			s.each(chats, func(h handed) []said { return h.next })
 			first := s.runner("telegram/1")
-			lose(s, first)
+			if err := way.lose(s, first, 1); err != nil {
+				t.Fatal(err)
+			}
 			s.each(chats, func(h handed) []said { return h.again[:1] })
-			s.back(first)
+			if err := s.back(first); err != nil {
+				t.Fatal(err)
+			}
 			s.each(chats, func(h handed) []said { return h.again[1:] })
 			s.verify(told(chats))
 		})

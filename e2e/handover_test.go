@@ -1,21 +1,13 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
 
@@ -68,14 +60,34 @@ var waitingChats = []handed{
 		first: []said{{"/tell worker1", "…"}, {"", "told by worker1"}}, // which is shown, and not kept
 		next:  []said{{"", "told by worker2"}},
 		again: []said{{"/hello", "hello"}},
+	}, {
+		row:   "hooks",
+		first: []said{{"aloud /hark worker1", "working"}},
+		next:  []said{{"", "heard by worker1, begun by worker1, ended by worker2"}},
+		again: []said{{"/hello", "hello"}},
+	}, {
+		row:   "timeout",
+		first: []said{{"/wait", "Still there?"}},
+		next:  []said{{"", "given up by worker2"}},
+		again: []said{{"x", "what is x?"}},
+	}, {
+		row:   "timer",
+		first: []said{{"/nap", "good night"}},
+		next:  []said{{"", "woken by worker2"}},
+		again: []said{{"x", "what is x?"}},
 	},
 }
 
 // growing is a row of whose message the text is changed.
 const growing = "message that grows"
 
-// waitingFlows counts those of waitingChats in which a flow waits.
-const waitingFlows = 5
+// waitingFlows counts those of waitingChats in which a flow waits, standing those of
+// waitingChats and meanwhileChats in which a handler stands still.
+const waitingFlows, standing = 6, 6
+
+// patience is how long the questions and naps of a way to lose a worker last: as long as
+// it takes to lose it, on a loaded machine too.
+const patience = 6 * time.Second
 
 // meanwhileChats are those whose handlers listen while they run.
 var meanwhileChats = []handed{
@@ -99,81 +111,16 @@ var meanwhileChats = []handed{
 // SPEC: H2 H3 H4 H5 H8 H9 H10 H11 H13 T3 T4 T7 C2, DESIGN C7
 func TestHandOver(t *testing.T) {
 	t.Parallel()
-	killed := func(s *scene, w *fleet.Replica) { s.Kill(s.t.Context(), w) }
-	all := slices.Concat(waitingChats, meanwhileChats)
-	for _, c := range []struct {
-		how   string
-		lose  func(s *scene, w *fleet.Replica)
-		env   map[string]string
-		chats []handed
-	}{
-		{how: "killed", lose: killed, chats: all},
-		{how: "stopped", lose: stopped, chats: all},
-		{how: "frozen", lose: frozen, chats: all},
-		{how: "settled", lose: settled, env: map[string]string{"BOTMESH_SETTLE": "2s"}, chats: waitingChats},
-	} {
-		t.Run(c.how, func(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.how, func(t *testing.T) {
 			t.Parallel()
-			s := talking(t, c.env)
-			first, second := s.Workers[0], s.Workers[1]
-			s.each(c.chats, func(h handed) []said { return h.first })
-			if err := second.Start(s.within(20 * time.Second)); err != nil {
+			s := talkers(t, way.env)
+			chats := slices.Concat(waitingChats, meanwhileChats)
+			if err := s.lostAndBack(way, chats, standing, "resumed", waitingFlows); err != nil {
 				t.Fatal(err)
 			}
-			c.lose(s, first)
-			s.each(c.chats, func(h handed) []said { return h.next })
-			// The user may have the answer before it is counted.
-			s.eventually(20*time.Second, "flows counted as handed over", func(context.Context) error {
-				if got := s.sum(s.Workers[1:], "bot_handovers_total", `outcome="resumed"`); got != waitingFlows {
-					return fmt.Errorf("got %g, want %d", got, waitingFlows)
-				}
-				return nil
-			})
-			s.back(first)
-			if code, err := second.Term(s.within(20 * time.Second)); code != 0 || err != nil {
-				t.Fatalf("got exit code %d (%v), want 0", code, err)
-			}
-			s.each(c.chats, func(h handed) []said { return h.again })
-			s.Workers = s.Workers[:1]
-			s.verify(told(c.chats))
-			s.oneMessage(c.chats)
-		})
-	}
-}
-
-// What becomes of a flow that is not kept the settings say, where the bot's code does not.
-//
-// SPEC: H6 H7
-func TestTheSettingsDecideOfFlowsThatAreNotKept(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		env  map[string]string
-		next string
-	}{
-		"not set":   {nil, "what is Ana?"},
-		"forwarded": {map[string]string{"BOTMESH_HANDOVER_FLOWS": "forward"}, "Age?"},
-		"told":      {map[string]string{"BOTMESH_HANDOVER_FALLBACK": "notify"}, "we were interrupted, please begin again"},
-		"too late":  {map[string]string{"BOTMESH_HANDOVER_FLOWS": "forward", "BOTMESH_HANDOVER_TTL": "1s"}, "what is Ana?"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := talking(t, c.env)
-			chats := []handed{{first: []said{{"/game", "Name?"}}, next: []said{{"Ana", c.next}}}}
-			s.each(chats, func(h handed) []said { return h.first })
-			asked := time.Now()
-			if err := s.Workers[1].Start(s.within(20 * time.Second)); err != nil {
-				t.Fatal(err)
-			}
-			s.Kill(t.Context(), s.Workers[0])
-			s.eventually(10*time.Second, "the second after the question is over", func(context.Context) error {
-				if since := time.Since(asked); since < 1200*time.Millisecond {
-					return fmt.Errorf("%v have passed", since)
-				}
-				return nil
-			})
-			s.each(chats, func(h handed) []said { return h.next })
-			s.Workers = s.Workers[1:]
 			s.verify(told(chats))
+			s.oneMessage(chats)
 		})
 	}
 }
@@ -196,118 +143,6 @@ func (s *scene) oneMessage(chats []handed) {
 	}
 }
 
-// talking is a fleet of two workers with the bot of package talk, of which one runs.
-func talking(t *testing.T, env map[string]string) *scene {
-	t.Helper()
-	all := map[string]string{"BOTMESH_LEASE": lease.String(), "BOTMESH_DRAIN": "1s"}
-	for name, value := range env {
-		all[name] = value
-	}
-	s := described(t, all, func(c *fleet.Config) { c.Programs.Worker, c.Workers = talker, 2 })
-	both := s.Workers
-	s.Workers = both[:1]
-	if err := s.Start(s.within(30 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	s.Workers = both
-	return s
-}
-
-// stopped asks a worker to end, which gives its runs no more than a second.
-func stopped(s *scene, w *fleet.Replica) {
-	if code, err := w.Term(s.within(20 * time.Second)); code != 0 || err != nil {
-		s.t.Fatalf("got exit code %d (%v), want 0", code, err)
-	}
-}
-
-// frozen freezes a worker, for as long as it takes the other one to answer.
-func frozen(s *scene, w *fleet.Replica) { s.Freeze(s.t.Context(), w) }
-
-// settled waits until the runs that stand still were cut, and stops the worker, in which
-// they are tried again in vain.
-func settled(s *scene, w *fleet.Replica) {
-	s.eventually(30*time.Second, "runs are cut", func(ctx context.Context) error {
-		m, err := w.Metrics(ctx)
-		if cut := m.Sum("bot_lease_lost_total", `reason="settled"`); err == nil && cut < 3 {
-			err = fmt.Errorf("%g of 3 are", cut)
-		}
-		return err
-	})
-	stopped(s, w)
-}
-
-// back has a worker go on, or start again if it is gone.
-func (s *scene) back(w *fleet.Replica) {
-	s.t.Helper()
-	w.Child().Thaw()
-	select {
-	case <-w.Child().Exited():
-		if err := w.Launch(); err != nil {
-			s.t.Fatal(err)
-		}
-	default:
-	}
-	if err := w.AwaitReady(s.within(30 * time.Second)); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// each has a part of each conversation, all at once.
-func (s *scene) each(chats []handed, part func(handed) []said) {
-	s.t.Helper()
-	errs := make([]error, len(chats))
-	var wg sync.WaitGroup
-	for i, h := range chats {
-		wg.Go(func() { errs[i] = s.converse(int64(i+1), part(h)) })
-	}
-	wg.Wait()
-	for i, err := range errs {
-		if err != nil {
-			s.t.Errorf("%s: %v", chats[i].row, err)
-		}
-	}
-	if s.t.Failed() {
-		s.t.FailNow()
-	}
-}
-
-// converse is a part of one conversation, in which the bot says nothing twice.
-func (s *scene) converse(chat int64, part []said) error {
-	ctx, cancel := context.WithTimeoutCause(s.t.Context(), 40*time.Second, fmt.Errorf("not within 40s"))
-	defer cancel()
-	for _, x := range part {
-		if x.user != "" {
-			if err := s.Say(ctx, s.URLs(), chat, x.user); err != nil {
-				return err
-			}
-		}
-		if x.bot == "" {
-			continue
-		}
-		if err := s.AwaitText(ctx, chat, x.bot); err != nil {
-			return fmt.Errorf("after %q: %w", x.user, err)
-		}
-	}
-	return nil
-}
-
-// told is what each chat is to be told, once and in this order.
-func told(chats []handed) map[string][]string {
-	want := map[string][]string{}
-	for i, h := range chats {
-		var texts []string
-		for _, part := range [][]said{h.first, h.next, h.again} {
-			for _, x := range part {
-				if x.bot != "" {
-					texts = append(texts, x.bot)
-				}
-			}
-		}
-		want[strconv.Itoa(i+1)] = texts
-	}
-	return want
-}
-
 // Handlers listen at one worker while what is said meanwhile comes to any of them: what
 // comes to another is found in the journal.
 //
@@ -326,52 +161,4 @@ func TestMessagesReachARunningHandlerFromAnyWorker(t *testing.T) {
 	s.each(chats, func(h handed) []said { return h.next })
 	s.each(chats, func(h handed) []said { return h.again })
 	s.verify(told(chats))
-}
-
-// A row of the table in docs/conversations.md is a conversation of TestHandOver, or
-// names a test of its own; and each of those conversations has its row.
-func TestEveryRowOfTheHandOverTableHasATest(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../docs/conversations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, _ := strings.Cut(string(text), "### When a worker is lost\n")
-	table, _, _ = strings.Cut(table, "\n#")
-	var tests strings.Builder
-	for _, pattern := range []string{"*_test.go", "../*/*_test.go"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			source, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tests.Write(source)
-		}
-	}
-	rows := map[string]bool{}
-	for _, h := range slices.Concat(waitingChats, meanwhileChats) {
-		rows[h.row] = false
-	}
-	named := regexp.MustCompile(`\| (Test\w+)(?:/([^|]+))? \|\n`).FindAllStringSubmatch(table, -1)
-	if lines := strings.Count(table, "\n|"); len(named) != lines-2 {
-		t.Errorf("got %d rows that name a test, want all %d", len(named), lines-2)
-	}
-	for _, n := range named {
-		if !strings.Contains(tests.String(), "\nfunc "+n[1]+"(t *testing.T)") {
-			t.Errorf("got %s in the table, which is no test", n[1])
-		}
-		if _, known := rows[n[2]]; n[2] != "" && !known {
-			t.Errorf("got the row %q, which is no conversation of TestHandOver", n[2])
-		}
-		rows[n[2]] = true
-	}
-	for row, found := range rows {
-		if !found && row != "" {
-			t.Errorf("the table has no row for %q", row)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,6 +41,9 @@ type scene struct {
 	*fleet.Fleet
 	*platform.Platform
 	t *testing.T
+
+	mu      sync.Mutex
+	awaited map[int64][]string // the texts that were waited for, by chat
 }
 
 // described makes a fleet of two ingress and three workers, not started, and takes
@@ -157,7 +161,7 @@ func (s *scene) idle(within time.Duration) {
 	s.t.Helper()
 	js := s.jetStream()
 	s.eventually(within, "every record is acknowledged", func(ctx context.Context) error {
-		pending, unacknowledged, err := fleet.Backlog(ctx, js, fleet.Bot)
+		pending, unacknowledged, err := fleet.Backlog(ctx, js, s.Bot)
 		if err == nil && pending+unacknowledged > 0 {
 			err = fmt.Errorf("%d records wait, %d are not acknowledged", pending, unacknowledged)
 		}
@@ -168,17 +172,24 @@ func (s *scene) idle(within time.Duration) {
 // eventually polls until ok gives no error.
 func (s *scene) eventually(within time.Duration, what string, ok func(context.Context) error) {
 	s.t.Helper()
+	if err := s.polled(within, what, ok); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// polled is eventually for those who go on, or are not the test's own goroutine.
+func (s *scene) polled(within time.Duration, what string, ok func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(s.t.Context(), within)
 	defer cancel()
 	for {
 		err := ok(ctx)
 		if err == nil {
-			return
+			return nil
 		}
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			s.t.Fatalf("not so within %v: %s: %v", within, what, err)
+			return fmt.Errorf("not so within %v: %s: %w", within, what, err)
 		}
 	}
 }

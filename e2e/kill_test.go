@@ -153,23 +153,6 @@ func TestReminderOutlivesItsWorkers(t *testing.T) {
 	s.verify(map[string][]string{"1": {"ok", "reminder: tea"}, "2": {"ok", "reminder: egg"}})
 }
 
-// A question that stays open times out once, at whichever worker is alive: the one that
-// asked is killed.
-//
-// SPEC: H12 H5 DESIGN N7 HOLE H11
-func TestAQuestionTimesOutThoughItsWorkerDied(t *testing.T) {
-	t.Parallel()
-	s := started(t, map[string]string{"BOTMESH_LEASE": lease.String(), "BOTMESH_DEMO_PATIENCE": "6s"})
-	const chat = 1
-	s.say(chat, "/order")
-	s.hears(chat, "What would you like to order?", 20*time.Second)
-	s.Kill(t.Context(), s.lastCaller(chat))
-	s.hears(chat, "order forgotten", 30*time.Second)
-	s.say(chat, "pizza")
-	s.hears(chat, "you said: pizza", 30*time.Second)
-	s.verify(map[string][]string{"1": {"What would you like to order?", "order forgotten", "you said: pizza"}})
-}
-
 func distinct(texts []string) []string {
 	var out []string
 	for _, text := range texts {

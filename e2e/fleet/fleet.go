@@ -45,6 +45,7 @@ type Config struct {
 
 // Fleet is a running Botmesh.
 type Fleet struct {
+	Bot     string  // its id
 	NATS    *Server // the first of Engines
 	Redis   *Server
 	Engines *Engines
@@ -64,7 +65,7 @@ func New(cfg Config) (*Fleet, error) {
 	if cfg.Bot == "" {
 		cfg.Bot = Bot
 	}
-	f := &Fleet{Engines: cfg.Engines, cfg: cfg, readings: map[string]reading{}}
+	f := &Fleet{Bot: cfg.Bot, Engines: cfg.Engines, cfg: cfg, readings: map[string]reading{}}
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}

@@ -28,9 +28,23 @@ const (
 	long flow.Step[person] = "long"
 )
 
+// Config is what the bots of replicas differ in.
+type Config struct {
+	Replica string
+	// Patience is how long a question with a timeout stays open, and a nap takes. Defaults
+	// to a minute.
+	Patience time.Duration
+	// Decides has the bot say what it knows of a flow that is lost, Forwards has flows
+	// forwarded that are not kept, beside that.
+	Decides, Forwards bool
+	// Another is a build whose questions in flows that are not kept are others.
+	Another bool
+}
+
 // Bot makes the bot of one replica.
-func Bot(replica string) *bot.Bot {
-	who := form("who")
+func Bot(cfg Config) *bot.Bot {
+	replica := cfg.Replica
+	who := form("who", "")
 	visit := flow.New[person]("visit", flow.Trigger("/visit"))
 	flow.Call(visit, name, who, func(p person) person { return p }, func(c *flow.C[person], p person) flow.Next {
 		c.State = p
@@ -41,10 +55,12 @@ func Bot(replica string) *bot.Bot {
 		return c.End()
 	})
 	b := bot.New()
-	b.Flow(form("form", flow.Trigger("/form"))).Flow(visit)
-	b.Flow(form("game", flow.Trigger("/game"), flow.Ephemeral(0)))
+	b.Flow(form("form", "", flow.Trigger("/form"))).Flow(visit)
 	b.Flow(listFlow())
-	b.Flow(tripFlow(replica)).Flow(stepFlow(replica))
+	b.Flow(tripFlow(replica)).Flow(stepFlow(replica, "step", "", flow.Trigger("/step")))
+	notKept(b, cfg)
+	clocks(b, cfg)
+	hearing(b, replica)
 	b.Command("/work <where to stand still>", func(c *bot.Context) error {
 		by, err := work(c.Turn, replica, c.Args())
 		c.Sayf("begun by %s, ended by %s", by, replica)
@@ -69,14 +85,14 @@ func Bot(replica string) *bot.Bot {
 	return b
 }
 
-// form asks two questions.
-func form(id string, opts ...flow.Option) *flow.Flow[person] {
+// form asks two questions, in somebody's name.
+func form(id, by string, opts ...flow.Option) *flow.Flow[person] {
 	f := flow.New[person](id, opts...)
-	flow.Ask(f, name, ask.Text(), "Name?", func(c *flow.C[person], s string) flow.Next {
+	flow.Ask(f, name, ask.Text(), by+"Name?", func(c *flow.C[person], s string) flow.Next {
 		c.State.Name = s
 		return c.Goto(age)
 	})
-	flow.Ask(f, age, ask.Int(), "Age?", func(c *flow.C[person], n int) flow.Next {
+	flow.Ask(f, age, ask.Int(), by+"Age?", func(c *flow.C[person], n int) flow.Next {
 		c.State.Age = n
 		c.Sayf("%s is %d", c.State.Name, n)
 		return c.End()
@@ -116,18 +132,18 @@ func tripFlow(replica string) *flow.Flow[person] {
 	return f
 }
 
-// stepFlow takes its time over the answer to its first question.
-func stepFlow(replica string) *flow.Flow[person] {
-	f := flow.New[person]("step", flow.Trigger("/step"))
-	flow.Ask(f, name, ask.Text(), "Where to stand still?", func(c *flow.C[person], where string) flow.Next {
-		by, err := work(c.Turn, replica, where)
+// stepFlow takes its time over the answer to its first question. It asks in somebody's name.
+func stepFlow(replica, id, by string, opts ...flow.Option) *flow.Flow[person] {
+	f := flow.New[person](id, opts...)
+	flow.Ask(f, name, ask.Text(), by+"Where to stand still?", func(c *flow.C[person], where string) flow.Next {
+		who, err := work(c.Turn, replica, where)
 		if err != nil {
 			return c.Fail(err)
 		}
-		c.State.Name = by
+		c.State.Name = who
 		return c.Goto(age)
 	})
-	flow.Ask(f, age, ask.Int(), "How many?", func(c *flow.C[person], n int) flow.Next {
+	flow.Ask(f, age, ask.Int(), by+"How many?", func(c *flow.C[person], n int) flow.Next {
 		c.Sayf("%d, begun by %s", n, c.State.Name)
 		return c.End()
 	})

@@ -3,9 +3,19 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"github.com/botmesh-go/botmesh/e2e/talk"
 	"github.com/botmesh-go/botmesh/worker"
 )
 
-func main() { worker.Main(talk.Bot(os.Getenv("BOTMESH_REPLICA_ID"))) }
+func main() {
+	patience, _ := time.ParseDuration(os.Getenv("TALK_PATIENCE"))
+	worker.Main(talk.Bot(talk.Config{
+		Replica:  os.Getenv("BOTMESH_REPLICA_ID"),
+		Patience: patience,
+		Decides:  os.Getenv("TALK_DECIDES") == "1",
+		Forwards: os.Getenv("TALK_FORWARDS") == "1",
+		Another:  os.Getenv("TALK_ANOTHER") == "1",
+	}))
+}
