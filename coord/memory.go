@@ -47,6 +47,7 @@ type MemoryCoordinator struct {
 	// guarded by hub.mu
 	gone    bool            // closed or crashed
 	tickets []*memoryTicket // in the order in which they came
+	hear    func(string)    // takes in calls
 	watch   *time.Timer     // looks every third of a lease whether the tickets are still known
 }
 
@@ -56,6 +57,7 @@ var (
 	_ Locker      = (*MemoryCoordinator)(nil)
 	_ Viewer      = (*MemoryCoordinator)(nil)
 	_ Breaker     = (*MemoryCoordinator)(nil)
+	_ Caller      = (*MemoryCoordinator)(nil)
 )
 
 // NewMemory returns a coordinator on a hub; nil is a hub of its own.
@@ -86,7 +88,7 @@ func NewMemory(hub *MemoryHub, cfg Config) (*MemoryCoordinator, error) {
 	}
 	hub.mu.Lock()
 	hub.init()
-	hub.alive[c.incarnation] = struct{}{}
+	hub.alive[c.incarnation] = c
 	hub.mu.Unlock()
 	return c, nil
 }
@@ -103,6 +105,30 @@ func (c *MemoryCoordinator) Alive(_ context.Context, incarnation string) (bool, 
 	defer c.hub.mu.Unlock()
 	_, ok := c.hub.alive[incarnation]
 	return ok, nil
+}
+
+// Call implements [Caller].
+func (c *MemoryCoordinator) Call(_ context.Context, incarnation, message string) error {
+	if err := CheckCall(message); err != nil {
+		return err
+	}
+	c.hub.mu.Lock()
+	var hear func(string)
+	if to := c.hub.alive[incarnation]; to != nil {
+		hear = to.hear
+	}
+	c.hub.mu.Unlock()
+	if hear != nil {
+		hear(message)
+	}
+	return nil
+}
+
+// Heed implements [Caller].
+func (c *MemoryCoordinator) Heed(hear func(message string)) {
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	c.hear = hear
 }
 
 // Take implements [Coordinator].

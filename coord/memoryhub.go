@@ -24,7 +24,7 @@ type MemoryHub struct {
 	keys  map[memorySlot]*memoryKey
 	idle  *list.List // of *memoryKey, the most recently used first
 	floor uint64     // the highest fence of the keys that were forgotten
-	alive map[string]struct{}
+	alive map[string]*MemoryCoordinator
 	dead  map[*MemoryCoordinator]struct{} // crashed, leases not run out yet
 }
 
@@ -52,7 +52,7 @@ func (h *MemoryHub) init() {
 	if h.keys == nil {
 		h.keys = map[memorySlot]*memoryKey{}
 		h.idle = list.New()
-		h.alive = map[string]struct{}{}
+		h.alive = map[string]*MemoryCoordinator{}
 		h.dead = map[*MemoryCoordinator]struct{}{}
 	}
 }

@@ -52,6 +52,7 @@ var suite = []struct {
 	{"LongDeadInLine", testLongDeadInLine},
 	{"Reincarnation", testReincarnation},
 	{"Alive", testAlive},
+	{"Call", testCall},
 	{"Cancel", testCancel},
 	{"TurnWait", testTurnWait},
 	{"Close", testClose},

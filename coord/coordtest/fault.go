@@ -155,6 +155,48 @@ func testAlive(t *testing.T, f Fleet) {
 	})
 }
 
+// A replica hears what others tell it and nothing else; nobody hears what is told to one
+// that is gone or does not listen.
+func testCall(t *testing.T, f Fleet) {
+	a, b := f.Join(t, coord.Config{}), f.Join(t, coord.Config{})
+	caller, ok := coord.As[coord.Caller](a)
+	called, also := coord.As[coord.Caller](b)
+	if !ok || !also {
+		t.Fatal("it is no coord.Caller")
+	}
+	caller.Heed(func(message string) { t.Errorf("the caller heard %q", message) })
+	if err := caller.Call(t.Context(), b.Incarnation(), "lost"); err != nil {
+		t.Error(err)
+	}
+	heard := make(chan string, 100)
+	eventually(t, "a replica hears a call", func() bool {
+		called.Heed(func(message string) {
+			select {
+			case heard <- message:
+			default:
+			}
+		})
+		if err := caller.Call(t.Context(), b.Incarnation(), "come to 1 2"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-heard:
+			return got == "come to 1 2"
+		default:
+			return false
+		}
+	})
+	if err := caller.Call(t.Context(), b.Incarnation(), strings.Repeat("x", coord.MaxCall+1)); err == nil {
+		t.Error("a call that is too long: got no error, want one")
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := caller.Call(t.Context(), b.Incarnation(), "nobody"); err != nil {
+		t.Error(err)
+	}
+}
+
 // A ticket whose caller gave up is gone: it holds nobody up and is not counted.
 func testCancel(t *testing.T, f Fleet) {
 	a, b, c := f.Join(t, coord.Config{}), f.Join(t, coord.Config{}), f.Join(t, coord.Config{})

@@ -43,6 +43,7 @@ type Coordinator struct {
 	refused error              // the prefix is not ours to use
 	tickets map[string]*ticket // in line, by id
 	turns   map[string]*turn   // held and renewed, by ticket id
+	hear    func(string)       // takes in calls
 	crashed bool               // tests only: gone without a word
 }
 
@@ -52,6 +53,7 @@ var (
 	_ coord.Locker    = (*Coordinator)(nil)
 	_ coord.Viewer    = (*Coordinator)(nil)
 	_ coord.Breaker   = (*Coordinator)(nil)
+	_ coord.Caller    = (*Coordinator)(nil)
 )
 
 // New returns a coordinator, a new incarnation of the replica. It does not wait

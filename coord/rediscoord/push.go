@@ -152,15 +152,21 @@ func (c *Coordinator) suspect(ctx context.Context, sub *redis.PubSub) {
 //	<ticket> granted <fence> <clean> <passed> <tickets> <highest> <before> <key>
 //	<ticket> passed <passed> <key>
 //
+//	- called <message>
+//
 // A turn that nobody waits for any more is given back. An echo says nothing but
 // that pushes arrive.
 func (c *Coordinator) deliver(message string) {
 	id, rest, _ := strings.Cut(message, " ")
 	kind, rest, _ := strings.Cut(rest, " ")
 	c.mu.Lock()
-	t, held := c.tickets[id], c.turns[id] != nil
+	t, held, hear := c.tickets[id], c.turns[id] != nil, c.hear
 	c.mu.Unlock()
 	switch kind {
+	case "called":
+		if hear != nil {
+			hear(rest)
+		}
 	case "granted":
 		f := strings.SplitN(rest, " ", 7)
 		switch {

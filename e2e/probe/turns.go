@@ -20,6 +20,13 @@ type coordinator struct {
 	p *Probe
 }
 
+// Call and Heed are those of the coordinator.
+func (c *coordinator) Call(ctx context.Context, incarnation, message string) error {
+	return c.Coordinator.(coord.Caller).Call(ctx, incarnation, message)
+}
+
+func (c *coordinator) Heed(hear func(message string)) { c.Coordinator.(coord.Caller).Heed(hear) }
+
 // Take notes a turn that was asked for, and how it came.
 func (c *coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, error) {
 	c.p.at("take"+before, r.Key)
