@@ -120,7 +120,9 @@ type Dispatcher struct {
 
 	mu    sync.Mutex
 	lanes map[string]*lane // by chat key
-	group sync.WaitGroup   // one per lane that runs
+	// ending says that Run waits for the lanes: no call of another replica begins one.
+	ending bool
+	group  sync.WaitGroup // one per lane that runs
 }
 
 // errDraining is the cause of whatever ends since this replica stops.
@@ -162,12 +164,16 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(d.progress)
 	background.Go(d.sweep)
+	d.heed()
 	var err error
 	for d.soft.Err() == nil {
 		if err = d.pull(); errors.Is(err, journal.ErrEpochChanged) {
 			d.drain()
 		}
 	}
+	d.mu.Lock()
+	d.ending = true
+	d.mu.Unlock()
 	d.log.InfoContext(ctx, "draining", "after", d.cfg.Drain)
 	limit := time.AfterFunc(d.cfg.Drain, func() { d.abort(errDraining) })
 	d.group.Wait()
@@ -212,6 +218,10 @@ func (d *Dispatcher) pull() error {
 func (d *Dispatcher) nudge(n journal.Nudge) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.nudgeLocked(n)
+}
+
+func (d *Dispatcher) nudgeLocked(n journal.Nudge) {
 	key := n.Chat.Key()
 	l := d.lanes[key]
 	if l == nil {

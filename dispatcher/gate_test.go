@@ -31,6 +31,7 @@ type gate struct {
 	calls []string
 	rule  func(n int, call string) verdict
 	dead  bool
+	deaf  bool   // it is told of no record
 	crash func() // kills the replica
 }
 
@@ -163,7 +164,7 @@ type gatedConsumer struct {
 
 func (c gatedConsumer) Pull(ctx context.Context, limit int, wait time.Duration, each func(jet.Delivery)) error {
 	c.g.mu.Lock()
-	dead := c.g.dead
+	dead := c.g.dead || c.g.deaf
 	c.g.mu.Unlock()
 	if dead {
 		return botmesh.ErrRefused
@@ -182,6 +183,12 @@ func (c gatedConsumer) Pull(ctx context.Context, limit int, wait time.Duration, 
 		}
 		each(d)
 	})
+}
+
+func (g *gate) deafen() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deaf = true
 }
 
 func (g *gate) isDead() bool {

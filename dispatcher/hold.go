@@ -69,6 +69,9 @@ func (h *hold) serve() error {
 	if err := h.open(); err != nil {
 		return err
 	}
+	if err := h.elsewhere(); err != nil {
+		return err
+	}
 	for {
 		if err := h.slot.take(h.ctx, true); err != nil {
 			return err

@@ -56,6 +56,10 @@ func (l *lane) add(n journal.Nudge) {
 	p := place{n.Epoch, n.Seq}
 	l.mu.Lock()
 	_, known := l.nudges[p]
+	if known && n.Delivered == called {
+		l.mu.Unlock()
+		return // the real one is here
+	}
 	full := !known && len(l.nudges) >= maxNudges && n.Seq > l.lowestLocked().Seq
 	if full {
 		l.given = max(l.given, n.Seq)

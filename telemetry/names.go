@@ -57,6 +57,7 @@ var (
 	ReplyLatency  = seconds("bot.reply.latency", "Time from the journaling of a turn's last record to the receipt of what it said.")
 	LeasesLost    = counter("bot.lease.lost", "Turns lost and runs cut off, by reason: expired, stalled, superseded, settled, unavailable.")
 	Handovers     = counter("bot.handovers", "Conversations that came from another process, by outcome: resumed, forwarded, notified, restarted, custom, dropped.")
+	Calls         = counter("bot.chats.called", "Chats that were left to the replica which has their conversation in memory.")
 	Conflicts     = counter("bot.checkpoint.conflicts", "Checkpoint writes that were not made, by reason: superseded (another replica wrote first), lease_lost.")
 	DuplicatesIn  = counter("bot.records.duplicate", "Records without effect since their id was seen before.")
 	DeadLetters   = counter("bot.dlq.messages", "Dead letters, by kind: record, send.")

@@ -1,0 +1,101 @@
+package dispatcher_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/dispatcher"
+)
+
+// homely is a runner whose conversations stay, and that notes who ran what.
+type homely struct {
+	*counter
+	who string
+	log *runs
+}
+
+// runs are the replicas that ran the records, in order.
+type runs struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (h homely) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
+	h.log.mu.Lock()
+	h.log.all = append(h.log.all, h.who)
+	h.log.mu.Unlock()
+	return h.counter.Run(ctx, r, m)
+}
+
+func (r *runs) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.all
+	r.all = nil
+	return all
+}
+
+type stayer struct{ homely }
+
+func (stayer) Stays(state []byte) bool { return len(state) > 0 }
+
+// A chat whose conversation is in the memory of one replica is served by that, whoever is
+// told of its messages; when it is gone, by another.
+func TestAChatGoesToTheReplicaThatHasItsConversation(t *testing.T) {
+	t.Parallel()
+	for name, stays := range map[string]bool{"stays": true, "is anybody's": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w, log := newWorld(t), &runs{}
+				for i := range 3 {
+					w.start(func(c *dispatcher.Config) {
+						h := homely{w.bot, strconv.Itoa(i), log}
+						if c.Runner = h; stays {
+							c.Runner = stayer{h}
+						}
+					})
+				}
+				w.post("1", "x")
+				w.settled(time.Minute)
+				first := log.take()
+				home, _ := strconv.Atoi(first[0])
+				w.replicas[home].gate.deafen() // the journal tells it of nothing any more
+				time.Sleep(lease)
+				const messages = 10
+				began := time.Now()
+				for range messages {
+					w.post("1", "x")
+					w.settled(time.Minute)
+				}
+				got := log.take()
+				if len(got) != messages || slices.Contains(got, first[0]) != stays || len(slices.Compact(got)) > 1 {
+					t.Errorf("the first was run at replica %d, and then: got %q, want %d runs, all there: %t", home, got, messages, stays)
+				}
+				t.Log(messages, "messages took", time.Since(began))
+				if !stays {
+					w.drainAll()
+					return
+				}
+				w.replicas[home].gate.kill()
+				w.post("1", "x")
+				w.settled(time.Minute)
+				w.post("1", "x")
+				w.settled(time.Minute)
+				if got := log.take(); len(got) != 2 || got[0] != got[1] || got[0] == strconv.Itoa(home) {
+					t.Errorf("when replica %d is dead: got the runs at %q, want two at another one", home, got)
+				}
+				w.drainAll()
+				if got, want := len(w.platform.texts("1")), 1+messages+2; got != want {
+					t.Errorf("got %d answers, want %d", got, want)
+				}
+			})
+		})
+	}
+}
