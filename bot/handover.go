@@ -73,6 +73,17 @@ func (b *Bot) WithHandover(h Handover) *Bot {
 	return with.Handover(h)
 }
 
+// Stays reports whether what waits in a state is lost to every process but the one that it
+// began in: a live conversation, or a flow that is not kept and not forwarded.
+func (b *Bot) Stays(state []byte) bool {
+	chat, err := flow.DecodeChat(state)
+	if err != nil || chat.Position == nil || chat.Position.Brief == nil {
+		return false
+	}
+	brief := chat.Position.Brief
+	return !brief.Lost && !brief.Forward
+}
+
 // handsOver is what the bot's author, or who runs it, says of hand-overs.
 func (b *Bot) handsOver() Handover {
 	if b.handover == nil {
@@ -96,9 +107,16 @@ func (t *turn) arrive(run botmesh.Run) (changed bool) {
 		return true
 	}
 	f := t.bot.flows[p.Flow]
-	if !p.Brief.Lost && (run.From == "" || p.Brief.Forward && f != nil && f.Fits(*p)) {
+	here := run.From == "" && (f == nil || f.Here(t.Turn, *p))
+	switch {
+	case p.Brief.Lost: // and nobody was told yet
+	case here, p.Brief.Forward && f != nil && f.Fits(*p):
 		t.moved(run, *p, botmesh.HandoverForwarded)
 		return false
+	}
+	if until := p.Brief.Until; !p.Brief.Forward && !until.IsZero() && !until.After(run.Now) {
+		t.chat.Position = nil // nobody waits for it any more
+		return true
 	}
 	lost, brief := *p, *p.Brief // until a message comes: the user is not told before
 	brief.Lost, lost.Brief = true, &brief
@@ -114,6 +132,9 @@ func (t *turn) lost() (handled bool, err error) {
 		return false, nil
 	}
 	t.chat.Position = nil
+	if t.cancelled { // a run of it, which took it along
+		return false, nil
+	}
 	h, f, result := t.bot.handsOver(), t.bot.flows[p.Flow], botmesh.HandoverDropped
 	switch {
 	case h.Decide != nil:

@@ -17,7 +17,15 @@ import (
 //
 // On error nothing is decided. It is [flow.ErrStranded] if the chat waits in a
 // flow that this bot can not go on with. A panic of a handler is not recovered.
+//
+// A live conversation has no process to wait in; see [Bot.TurnIn].
 func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error) {
+	return b.TurnIn(ctx, nil, run, midway)
+}
+
+// TurnIn is Turn in a process whose live conversations wait in lives; they and no others
+// are what a turn reads and leaves behind beside its outcome.
+func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error) {
 	switch run.Record.Type {
 	case botmesh.TypeMessage, botmesh.TypeCallback, botmesh.TypeTimer:
 	case botmesh.TypeCommand:
@@ -38,6 +46,7 @@ func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) 
 		run.Record, run.Also = run.Also[len(run.Also)-1], nil
 	}
 	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat, cancelled: cancelled}
+	t.Live(lives, chat.Position)
 	before, left := chat.Position, botmesh.Outcome{State: run.State}
 	if t.arrive(run) {
 		if left.State, err = t.chat.Encode(); err != nil {

@@ -22,7 +22,8 @@ func Ephemeral(ttl time.Duration) Option {
 
 // Brief says of a position that its flow is not kept.
 type Brief struct {
-	// Forward says that another process may go on, until Until.
+	// Forward says that another process may go on, until Until. Without it, Until is when
+	// nobody waits for the conversation any more.
 	Forward bool      `json:"forward,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
 	// Lost says that another process had the chat, and the flow may not go on.
@@ -71,6 +72,9 @@ func (f *Flow[S]) Fits(p Position) bool {
 	q, ok := s.body.(*question[S])
 	return p.Shape == f.shape() || ok && p.Wait == fingerprint(p.Step, q.spec)
 }
+
+// Here is true: all that a flow needs is in its position.
+func (f *Flow[S]) Here(*Turn, Position) bool { return true }
 
 // IsLost reports whether a flow waits at p that may not go on.
 func (p *Position) IsLost() bool { return p != nil && p.Brief != nil && p.Brief.Lost }

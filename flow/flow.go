@@ -12,8 +12,8 @@ import (
 	"github.com/botmesh-go/botmesh"
 )
 
-// Definition is a flow of any state type, as a bot holds it. Only [Flow]
-// implements it. Each of the methods that take a turn says something through it
+// Definition is a flow of any state type, as a bot holds it: a [Flow], or what [NewLive]
+// makes. Each of the methods that take a turn says something through it
 // and returns where the conversation stands then, nil if it has ended.
 //
 // An error fails the run; the position to keep is the one before. It is
@@ -57,6 +57,8 @@ type Definition interface {
 	Brief(p Position, now time.Time, forward bool, ttl time.Duration) *Brief
 	// Fits reports whether a conversation goes on here as in the build that asked.
 	Fits(p Position) bool
+	// Here reports whether what waits at p, which this process has asked, goes on in it.
+	Here(t *Turn, p Position) bool
 
 	// walk visits the flow and those that it calls, each once.
 	walk(seen map[Definition]bool, visit func(d Definition))
@@ -217,6 +219,9 @@ func (f *Flow[S]) own() []error {
 		}
 	}
 	checkSettle("it", f.options.settle)
+	if f.patient {
+		add("has a patience, which live conversations have: use flow.Timeout")
+	}
 	was := map[string]bool{}
 	for _, id := range f.Steps() {
 		s := f.steps[id]

@@ -16,6 +16,9 @@ type options struct {
 	ttl       time.Duration
 
 	meanwhile Policy
+
+	patience time.Duration // of live conversations
+	patient  bool
 }
 
 type optionFunc func(*options)

@@ -45,6 +45,8 @@ type Position struct {
 	Shape string `json:"shape"`
 	// Brief is nil while the flow is kept.
 	Brief *Brief `json:"brief,omitempty"`
+	// Live tells which live conversation waits, if it is one; see [NewLive].
+	Live *Waiting `json:"live,omitempty"`
 	// Trail are the positions of the questions before, for [Definition.Back].
 	Trail []Position `json:"trail,omitempty"`
 }

@@ -24,7 +24,8 @@ type Turn struct {
 	user      map[string]json.RawMessage // what changes of it
 	commands  []botmesh.Command
 	doing     doing
-	depth     int // of flows that call each other
+	lives     *Lives // where live conversations wait; nil for nowhere
+	depth     int    // of flows that call each other
 	path      []string
 	listening *listening
 	eager     int  // calls of SendNow that were committed, now or by an earlier run

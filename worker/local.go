@@ -60,6 +60,7 @@ type LocalConfig struct {
 // is gone, the conversations too. A bot moves from here to a fleet, by [Main], as it is.
 type Local struct {
 	journal    *journal.Journal
+	runner     *Worker
 	coord      *coord.MemoryCoordinator
 	dispatcher *dispatcher.Dispatcher
 	server     *jet.Memory
@@ -88,7 +89,7 @@ func NewLocal(cfg LocalConfig) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Local{server: jet.NewMemory(), handler: http.NotFoundHandler()}
+	l := &Local{runner: runner, server: jet.NewMemory(), handler: http.NotFoundHandler()}
 	if err := l.open(cfg, runner, files); err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
@@ -194,7 +195,7 @@ func (l *Local) Run(ctx context.Context) error {
 	})()
 	err := l.dispatcher.Run(serving)
 	sessions.Wait()
-	err = errors.Join(append(errs, err, l.coord.Close(context.WithoutCancel(ctx)))...)
+	err = errors.Join(append(errs, err, l.runner.Close(), l.coord.Close(context.WithoutCancel(ctx)))...)
 	l.server.Close()
 	return err
 }

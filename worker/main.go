@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -69,7 +70,7 @@ func Main(b *bot.Bot, own ...provider.Sender) {
 			return err
 		}
 		p.Private.Watch(w.Probes())
-		return w.Run(ctx)
+		return errors.Join(w.Run(ctx), runner.Close())
 	}
 	program.Main(p)
 }

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/botmesh-go/botmesh/flow"
 )
 
 // maxFrames bounds the calls that a PanicError names.
@@ -26,17 +28,22 @@ func (e *PanicError) Error() string {
 // caught makes the error of a recovered panic. It is called by the function that
 // recovered.
 func caught(v any) *PanicError {
-	e := &PanicError{What: fmt.Sprintf("a value of type %T", v), Where: where(), Stack: string(debug.Stack())}
+	e := &PanicError{Stack: string(debug.Stack())}
+	var pcs [64]uintptr
+	calls := pcs[:runtime.Callers(2, pcs[:])]
+	if c, ok := v.(*flow.Crash); ok { // of a goroutine of its own
+		v, e.Stack, calls = c.Value, c.Stack, c.Calls
+	}
+	e.What, e.Where = fmt.Sprintf("a value of type %T", v), where(calls)
 	if err, ok := v.(runtime.Error); ok {
 		e.What = err.Error()
 	}
 	return e
 }
 
-// where names the calls between the panic and this package.
-func where() string {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+// where names the calls between the panic and this package, or package flow's goroutine.
+func where(pcs []uintptr) string {
+	frames := runtime.CallersFrames(pcs)
 	var calls []string
 	panicking := false
 	for {
@@ -46,7 +53,7 @@ func where() string {
 			calls = append(calls, fmt.Sprintf("%s:%d", f.Function, f.Line))
 		}
 		panicking = panicking || internal
-		if !more || len(calls) == maxFrames || strings.HasSuffix(f.Function, ".(*Worker).Run") && panicking {
+		if !more || len(calls) == maxFrames || panicking && (strings.HasSuffix(f.Function, ".(*Worker).Run") || strings.HasSuffix(f.Function, "flow.(*talk).run")) {
 			return strings.Join(calls, " < ")
 		}
 	}

@@ -164,6 +164,7 @@ func (r replays) open(flags *flag.FlagSet, usage string, args []string, limit ti
 	err = do(ctx, func() (*workerd.Worker, error) {
 		return workerd.New(ctx, workerd.Config{Settings: loaded.Config, Runner: runner, Senders: r.own, Version: program.Version(), Log: log})
 	}, named)
+	err = errors.Join(err, runner.Close())
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}

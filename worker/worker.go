@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/flow"
 )
 
 // Config is what a Worker needs.
@@ -23,8 +25,9 @@ type Config struct {
 
 // Worker runs the records of a bot. Safe for concurrent use.
 type Worker struct {
-	bot *bot.Bot
-	log *slog.Logger
+	bot   *bot.Bot
+	lives *flow.Lives
+	log   *slog.Logger
 }
 
 // New makes a worker. The error names everything that is wrong with the bot.
@@ -39,8 +42,26 @@ func New(cfg Config) (*Worker, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Worker{bot: cfg.Bot, log: cfg.Logger}, nil
+	w := &Worker{bot: cfg.Bot, log: cfg.Logger}
+	w.lives = flow.NewLives(func(chat botmesh.ChatKey, c *flow.Crash) {
+		w.log.Error("live conversation panicked at its end", "chat", chat, "stack", c.Stack)
+	})
+	return w, nil
 }
+
+// farewell bounds how long the functions of live conversations have to return at the end.
+const farewell = time.Second
+
+// Close ends the live conversations that wait, see [flow.NewLive]. It is called when nothing
+// runs any more, and returns when their functions have; after a second it returns an error,
+// and leaves those behind that have not.
+func (w *Worker) Close() error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), farewell, errStays)
+	defer cancel()
+	return w.lives.Close(ctx)
+}
+
+var errStays = errors.New("worker: a live conversation does not end: its function must return when flow.Wait returns an error")
 
 // failed tells the bot that a run of it failed. A panic of a hook harms nothing else.
 func (w *Worker) failed(ctx context.Context, r botmesh.Run, err error) {
@@ -51,6 +72,9 @@ func (w *Worker) failed(ctx context.Context, r botmesh.Run, err error) {
 	}()
 	w.bot.Failed(ctx, r, err)
 }
+
+// Stays implements [dispatcher.Stayer].
+func (w *Worker) Stays(state []byte) bool { return w.bot.Stays(state) }
 
 // HandedOver tells the bot of a conversation that it has from another process.
 func (w *Worker) HandedOver(ctx context.Context, m botmesh.Handover) { w.bot.HandedOver(ctx, m) }
@@ -83,5 +107,5 @@ func (w *Worker) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (out 
 			w.failed(ctx, r, err)
 		}
 	}()
-	return w.bot.Turn(within, r, m)
+	return w.bot.TurnIn(within, w.lives, r, m)
 }

@@ -87,11 +87,13 @@ func TestAPanicIsAFailedTry(t *testing.T) {
 	t.Parallel()
 	b := bot.New().
 		Command("/say <text>", func(c *bot.Context) error { panic("can not bear " + c.Args()) }).
-		Command("/index", func(c *bot.Context) error { return []error{nil}[len(c.Args())] })
+		Command("/index", func(c *bot.Context) error { return []error{nil}[len(c.Args())] }).
+		Flow(flow.NewLive("live", func(c *flow.Live) error { panic(errors.New(c.Text())) }, flow.Trigger("/live")))
 	var log bytes.Buffer
 	w := newWorker(t, b, slog.New(slog.NewJSONHandler(&log, nil)))
 	for text, what := range map[string]string{
 		"/say secret":   "a value of type string",
+		"/live secret":  "a value of type *errors.errorString",
 		"/index secret": "runtime error: index out of range [6] with length 1",
 	} {
 		log.Reset()
@@ -259,5 +261,36 @@ func TestABotHearsOfLostTurns(t *testing.T) {
 	observer.TurnLost(t.Context(), m)
 	if diff := cmp.Diff([]botmesh.TurnLost{m}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// A worker that is closed ends its live conversations, and says so if one does not end.
+func TestCloseEndsLiveConversations(t *testing.T) {
+	t.Parallel()
+	for name, heeds := range map[string]bool{"ends": true, "stays": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ended, stuck := make(chan error, 1), make(chan struct{})
+			w := newWorker(t, bot.New().Flow(flow.NewLive("live", func(c *flow.Live) error {
+				_, err := flow.Wait(c, ask.Text(), "Well?")
+				ended <- err
+				if !heeds {
+					<-stuck
+				}
+				return err
+			}, flow.Trigger("/live"))), nil)
+			out, err := w.Run(t.Context(), message("/live"), nil)
+			if err != nil || !w.Stays(out.State) {
+				t.Fatalf("got %+v, %v, want a state that stays", out, err)
+			}
+			err = w.Close()
+			close(stuck)
+			if (err == nil) != heeds {
+				t.Errorf("got error %v, want one: %t", err, !heeds)
+			}
+			if got := <-ended; got != flow.ErrOver {
+				t.Errorf("got error %v of Wait, want ErrOver", got)
+			}
+		})
 	}
 }

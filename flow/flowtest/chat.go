@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/flow"
 )
 
 // Bot is what is played, a *bot.Bot most of the time.
@@ -24,6 +25,7 @@ type Bot interface {
 // and the journal's end.
 type chat struct {
 	bot     Bot
+	lives   *flow.Lives // of the replica that has the chat
 	state   []byte
 	seq     uint64
 	now     time.Time
@@ -40,6 +42,18 @@ type chat struct {
 	offered string                     // the id of that message
 	files   map[string]string          // that the user sent, by their reference
 }
+
+func newChat(b Bot) *chat { return &chat{bot: b, lives: flow.NewLives(nil)} }
+
+// stop ends what the replica has in memory. The error is of a live conversation whose
+// function does not return.
+func (c *chat) stop() error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), 10*time.Second, errStays)
+	defer cancel()
+	return c.lives.Close(ctx)
+}
+
+var errStays = errors.New("a live conversation does not end: its function must return when flow.Wait returns an error")
 
 // played is the key of the chat that is played.
 var played = botmesh.ChatKey{Provider: "test", Chat: "1"}
@@ -78,11 +92,21 @@ func (c *chat) run(ctx context.Context, r botmesh.Record, try int, m *midway) (b
 	if len(m.coming) > 0 {
 		during = &overhearing{m, m.coming}
 	}
-	o, err := c.bot.Turn(ctx, run, during)
+	o, err := c.turn(ctx, run, during)
 	if err != nil {
 		return o, err
 	}
 	return valid(o)
+}
+
+// turn runs a record in the process that has the chat.
+func (c *chat) turn(ctx context.Context, run botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
+	if b, ok := c.bot.(interface {
+		TurnIn(context.Context, *flow.Lives, botmesh.Run, botmesh.Midway) (botmesh.Outcome, error)
+	}); ok {
+		return b.TurnIn(ctx, c.lives, run, m)
+	}
+	return c.bot.Turn(ctx, run, m)
 }
 
 // incarnation names a replica, empty for none.

@@ -59,7 +59,8 @@ func Files(t *testing.T, pattern string, newBot func() Bot) {
 // again.
 func replay(ctx context.Context, b Bot, written string) string {
 	var out strings.Builder
-	c := &chat{bot: b}
+	c := newChat(b)
+	defer func() { _ = c.stop() }()
 	lines := strings.Split(strings.TrimSuffix(written, "\n"), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]

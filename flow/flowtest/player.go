@@ -29,10 +29,14 @@ type Player struct {
 // looked at.
 func Play(t testing.TB, b Bot) *Player {
 	t.Helper()
-	p := &Player{t: t, chat: &chat{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	p := &Player{t: t, chat: newChat(nil)}
+	p.chat.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	p.HandOver(b)
 	t.Cleanup(func() {
 		t.Helper()
+		if err := p.chat.stop(); err != nil {
+			t.Error(err)
+		}
 		if !t.Failed() && len(p.heard) > 0 {
 			t.Errorf("at the end: got %q, want it looked at", texts(p.heard))
 		}
@@ -50,7 +54,10 @@ func (p *Player) HandOver(b Bot) *Player {
 			p.t.Fatalf("the bot is not valid:\n%v", err)
 		}
 	}
-	p.chat.bot = b
+	if err := p.chat.stop(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.chat.bot, p.chat.lives = b, flow.NewLives(nil)
 	p.chat.replica++
 	return p
 }

@@ -15,7 +15,8 @@ import (
 // followed by its buttons in brackets; a file is as in [Player.Bot]. It ends with the first error.
 func Transcript(b Bot, lines ...string) string {
 	var out strings.Builder
-	c := &chat{bot: b}
+	c := newChat(b)
+	defer func() { _ = c.stop() }()
 	for _, line := range lines {
 		ok := false
 		if label, tap := strings.CutPrefix(line, "! "); tap {

@@ -36,9 +36,12 @@ func Walk(t testing.TB, f flow.Definition, answers ...string) {
 	if err := f.Validate(); err != nil {
 		t.Fatalf("the flow is not valid:\n%v", err)
 	}
+	if len(f.Steps()) == 0 {
+		t.Fatalf("flow %s is a live conversation, whose runs can not be repeated: play it", f.Name())
+	}
 	seen := map[string]bool{}
 	for n := range uint64(walks) {
-		w := &walk{chat: &chat{bot: alone{f, seen}}, rand: rand.New(rand.NewPCG(n, n)), answers: answers}
+		w := &walk{chat: newChat(alone{f, seen}), rand: rand.New(rand.NewPCG(n, n)), answers: answers}
 		if err := w.play(t.Context()); err != nil {
 			t.Fatalf("walk %d: %v\nthe conversation:\n%s", n, err, w.told.String())
 		}
