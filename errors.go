@@ -35,6 +35,10 @@ var (
 	// try was spent; the record is delivered again.
 	ErrCoordinationUnavailable = errors.New("botmesh: coordination unavailable")
 
+	// ErrStranded says, of a run, that this build can not go on from the chat's state; one
+	// that knows what is kept there can. It is no failed try: the chat waits for such a build.
+	ErrStranded = errors.New("botmesh: this build can not go on from the chat's state")
+
 	// ErrLeaseLost matches every [LeaseLostError] with errors.Is.
 	ErrLeaseLost = errors.New("botmesh: lease lost")
 )

@@ -39,7 +39,7 @@ type State string
 // The states, the first that fits.
 const (
 	StatePaused     State = "paused"     // an operator paused it
-	StateUnreadable State = "unreadable" // only a newer build can serve it
+	StateUnreadable State = "unreadable" // only another build can serve it
 	StateRetrying   State = "retrying"   // its next record failed and is to be tried again
 	StateHeld       State = "held"       // a replica has its turn
 	StateWaiting    State = "waiting"    // records wait, and nobody has its turn
@@ -97,6 +97,8 @@ type Checkpoint struct {
 	Deaths    int       `json:"deaths,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Error     string    `json:"error,omitempty"`
+	// Stranded is since when that record waits for a build that can go on from the state.
+	Stranded time.Time `json:"stranded,omitzero"`
 	// Effects says that the last commit has some, which may not be flushed yet.
 	Effects bool    `json:"effects,omitempty"`
 	Timers  []Timer `json:"timers,omitempty"`

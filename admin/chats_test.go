@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -64,6 +65,38 @@ func TestAPausedChatHidesNoOther(t *testing.T) {
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("chats%s differ (-want +got):\n%s", query, d)
+		}
+	}
+}
+
+// A chat that waits for another build says so, with the reason, who wrote what can not be
+// read, and what to do.
+//
+// DESIGN: N8.
+func TestAStrandedChatSaysWhy(t *testing.T) {
+	t.Parallel()
+	rooms := openRooms(t)
+	api, err := admin.New(admin.Config{Token: token, Journal: rooms.Journal, Rooms: func() *admin.Rooms { return rooms }})
+	must(t, err)
+	key := botmesh.ChatKey{Provider: "telegram", Chat: "1"}
+	placed, err := rooms.Journal.Publish(t.Context(), botmesh.Record{Type: botmesh.TypeMessage, ID: "1", Chat: key})
+	must(t, err)
+	since := time.Now().Add(-time.Hour)
+	value, err := checkpoint.Checkpoint{Chat: key, Epoch: "e1", State: []byte("x"), By: "worker-2", Deploy: 7, Tries: &checkpoint.Tries{
+		Record: placed.Seq, Epoch: "e1", Stranded: since, Error: "flow order has no step \"size\"",
+	}}.Encode()
+	must(t, err)
+	_, err = rooms.Store.Swap(t.Context(), key.Key(), checkpoint.Row{}, value, "n", 0)
+	must(t, err)
+	for _, path := range []string{"/v1/chats/telegram%2F1", "/v1/chats?state=unreadable", "/v1/chats/telegram%2F1/timeline"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, strings.NewReader(""))
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		for _, want := range []string{`flow order has no step \"size\"`, "worker-2", since.UTC().Format(time.RFC3339)} {
+			if !strings.Contains(strings.ReplaceAll(w.Body.String(), `\\`, `\`), want) {
+				t.Errorf("%s: got %s, want %s in it", path, w.Body, want)
+			}
 		}
 	}
 }

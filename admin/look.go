@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,6 +135,11 @@ func (rooms *Rooms) lookAtCheckpoint(ctx context.Context, chat botmesh.ChatKey, 
 		if t.N > 0 {
 			say("record %d failed %d times, the next try is %s: %s", t.Record, t.N, until(t.NotBefore), t.Error)
 		}
+		if !t.Stranded.IsZero() {
+			c.State, s.Stranded = StateUnreadable, t.Stranded.UTC()
+			say("record %d waits %s for a build that can go on from its state, which %s wrote: %s. Deploy one; its user's /cancel leads out of a flow",
+				t.Record, since(t.Stranded), writer(cp), t.Error)
+		}
 		if t.Deaths > 0 {
 			say("%d runs of record %d ended with their process", t.Deaths, t.Record)
 		}
@@ -145,6 +151,15 @@ func (rooms *Rooms) lookAtCheckpoint(ctx context.Context, chat botmesh.ChatKey, 
 		return 1, nil
 	}
 	return cp.Cursor + 1, nil
+}
+
+// writer is who committed a chat's state.
+func writer(cp checkpoint.Checkpoint) string {
+	who := cmp.Or(cp.By, "an earlier build")
+	if cp.Deploy > 0 {
+		who += fmt.Sprintf(" (deploy %d)", cp.Deploy)
+	}
+	return who
 }
 
 // lookAtTurn reports whether somebody has the chat's turn, or waits for it; true too where

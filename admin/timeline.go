@@ -277,8 +277,11 @@ func (t *timeline) commit(ctx context.Context, w jet.Window) (uint64, error) {
 		return w.From, err
 	}
 	if cp, err := checkpoint.Decode(row.Value); err == nil && row.Written.After(w.Since) {
-		t.add(t.chat, Event{At: row.Written, Kind: "commit", Seq: row.Revision, By: cp.By, Trace: traceID(cp.Trace),
-			What: fmt.Sprintf("the checkpoint as it is: all up to record %d is applied", cp.Cursor)}, "")
+		what := fmt.Sprintf("the checkpoint as it is: all up to record %d is applied", cp.Cursor)
+		if is := cp.Tries; is != nil && !is.Stranded.IsZero() {
+			what += fmt.Sprintf("; record %d waits %s for another build: %s", is.Record, since(is.Stranded), is.Error)
+		}
+		t.add(t.chat, Event{At: row.Written, Kind: "commit", Seq: row.Revision, By: cp.By, Trace: traceID(cp.Trace), What: what}, "")
 	}
 	return row.Revision + 1, nil
 }

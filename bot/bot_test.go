@@ -256,13 +256,31 @@ func TestStranded(t *testing.T) {
 		if out, err := run("/echo hi"); err != nil || string(out.State) != state {
 			t.Errorf("%s, a command: got state %s, error %v, want the same state", name, out.State, err)
 		}
+		resumed, err := b.Turn(t.Context(), botmesh.Run{
+			State: []byte(state), Record: botmesh.Record{Type: botmesh.TypeCommand, Resume: &botmesh.Resume{Ask: true}},
+		}, nil)
+		if err != nil || !resumed.Ignored {
+			t.Errorf("%s, the end of a pause: got %+v, %v, want nothing of it", name, resumed, err)
+		}
+		for text, want := range map[string]bool{"/cancel": true, "/CANCEL now": true, "yes": false, "/echo /cancel": false} {
+			if got := b.Leaves(botmesh.Record{Type: botmesh.TypeMessage, Message: botmesh.Message{Text: text}}); got != want {
+				t.Errorf("%q leads out: got %v, want %v", text, got, want)
+			}
+		}
 		want := botmesh.Outcome{Sends: []botmesh.Send{{Text: "cancelled"}}}
 		if out, err := run("/cancel"); err != nil || !cmp.Equal(want, out) {
 			t.Errorf("%s, /cancel: got %+v, %v, want %+v", name, out, err, want)
 		}
 	}
-	if _, err := formBot().Turn(t.Context(), botmesh.Run{State: []byte("?"), Record: botmesh.Record{Type: botmesh.TypeMessage}}, nil); err == nil {
-		t.Error("a chat that can not be read: got no error, want one")
+	b, unread := formBot(), botmesh.Run{State: []byte("?"), Record: botmesh.Record{Type: botmesh.TypeMessage}}
+	if _, err := b.Turn(t.Context(), unread, nil); !errors.Is(err, flow.ErrStranded) {
+		t.Errorf("a chat that can not be read: got %v, want ErrStranded", err)
+	}
+	sends := []botmesh.Send{{Text: "from a backend"}}
+	unread.Record = botmesh.Record{Type: botmesh.TypeCommand, Sends: sends}
+	out, err := b.Turn(t.Context(), unread, nil)
+	if diff := cmp.Diff(botmesh.Outcome{State: unread.State, Sends: sends}, out); diff != "" || err != nil {
+		t.Errorf("something said from outside in such a chat: got error %v, outcome (-want +got):\n%s", err, diff)
 	}
 }
 

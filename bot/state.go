@@ -23,24 +23,25 @@ type State[T any] string
 // Of returns the chat's value, zero at first. What the handler leaves in it is
 // kept if the run ends well; the zero value is not stored at all.
 //
-// If the stored value can not be read, or T has parts that can not be kept (see
-// [flow.Schema]), the run fails when the handler returns.
+// If the stored value can not be read the run has no effect, whatever the handler
+// returns, and the chat waits for a build that can: [flow.ErrStranded]. If T has parts that
+// can not be kept (see [flow.Schema]), the run fails when the handler returns.
 func (s State[T]) Of(c *Context) *T {
 	v := c.values
 	if p, ok := v.open[string(s)]; ok {
 		if p, ok := p.(*T); ok {
 			return p
 		}
-		v.fail("state %q is used as %s and as %T", s, reflect.TypeFor[T](), p)
+		v.fail("bot: state %q is used as %s and as %T", s, reflect.TypeFor[T](), p)
 		return new(T)
 	}
 	p := new(T)
 	v.open[string(s)] = p
 	if err := schemaOf(reflect.TypeFor[T]()); err != nil {
-		v.fail("state %q can not be kept: %w", s, err)
+		v.fail("bot: state %q can not be kept: %w", s, err)
 	} else if raw, ok := v.stored[string(s)]; ok {
 		if err := json.Unmarshal(raw, p); err != nil {
-			v.fail("state %q can not be read: %w", s, err)
+			v.fail("%w: state %q can not be read: %w", flow.ErrStranded, s, flow.Unread(err))
 		}
 	}
 	return p
@@ -63,7 +64,7 @@ func newValues(stored map[string]json.RawMessage) *values {
 // fail keeps the first error, for the end of the run.
 func (v *values) fail(format string, args ...any) {
 	if v.err == nil {
-		v.err = fmt.Errorf("bot: "+format, args...)
+		v.err = fmt.Errorf(format, args...)
 	}
 }
 

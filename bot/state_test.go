@@ -8,6 +8,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/flow/flowtest"
 )
 
@@ -73,12 +74,12 @@ func TestAZeroValueIsNotStored(t *testing.T) {
 func TestStateThatCanNotBeKept(t *testing.T) {
 	t.Parallel()
 	b := bot.New().
-		Command("/text", func(c *bot.Context) error { visits2.Of(c); return nil }).
+		Command("/text", func(c *bot.Context) error { visits2.Of(c); return errBroken }).
 		Command("/both", func(c *bot.Context) error { visits.Of(c); *visits2.Of(c) = "x"; return nil }).
 		Command("/func", func(c *bot.Context) error { handler.Of(c); return nil }).
 		Command("/nan", func(c *bot.Context) error { zero := 0.0; *ratio.Of(c) = zero / zero; return nil })
 	for command, want := range map[string]string{
-		"/text": `bot: state "visits" can not be read: json: cannot unmarshal number`,
+		"/text": flow.ErrStranded.Error() + `: state "visits" can not be read: it is of kind number, want string`,
 		"/both": `bot: state "visits" is used as string and as *int`,
 		"/func": `bot: state "handler" can not be kept: func() is of kind func`,
 		"/nan":  `bot: state "ratio" can not be encoded`,

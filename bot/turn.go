@@ -16,7 +16,8 @@ import (
 // an album or a burst, as the same messages are there in time.
 //
 // On error nothing is decided. It is [flow.ErrStranded] if the chat waits in a
-// flow that this bot can not go on with. A panic of a handler is not recovered.
+// flow that this bot can not go on with, or what it keeps can not be read. A panic of a
+// handler is not recovered.
 //
 // A live conversation has no process to wait in; see [Bot.TurnIn].
 func (b *Bot) Turn(ctx context.Context, run botmesh.Run, midway botmesh.Midway) (botmesh.Outcome, error) {
@@ -39,7 +40,10 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 	}
 	chat, err := flow.DecodeChat(run.State)
 	if err != nil {
-		return botmesh.Outcome{}, fmt.Errorf("bot: reading the chat's state: %w", err)
+		if run.Record.Type == botmesh.TypeCommand && !asksAgain(run.Record) { // who waits for it need not wait for a build
+			return botmesh.Outcome{State: run.State, Sends: run.Record.Sends}, nil
+		}
+		return botmesh.Outcome{}, fmt.Errorf("bot: %w", err)
 	}
 	cancelled := interruptedBy(run)
 	if cancelled { // by the user, who waits for no answer to the message any more
@@ -136,7 +140,11 @@ func (t *turn) route(event Handler) error {
 		if t.chat.Position == nil || t.chat.Position.IsLost() {
 			return errIgnored
 		}
-		return t.askAgain("")
+		err := t.askAgain("")
+		if errors.Is(err, flow.ErrStranded) {
+			return errIgnored // the chat's next message waits for a build that can go on; the pause has ended
+		}
+		return err
 	}
 	if event != nil {
 		return t.handle(event, "")
@@ -227,7 +235,11 @@ func (t *turn) handle(h Handler, args string) error {
 	if t.bot.meanwhile != flow.Queue {
 		t.Meanwhile(t.bot.meanwhile)
 	}
-	if err := h(c); err != nil {
+	err := h(c)
+	if errors.Is(c.values.err, flow.ErrStranded) {
+		return c.values.err // what the handler made of a value that it did not have says nothing
+	}
+	if err != nil {
 		return err
 	}
 	all, err := c.values.encode()

@@ -98,6 +98,9 @@ type Tries struct {
 	Error     string    `json:"error,omitempty"`
 	// Trace is the trace context of the last one.
 	Trace map[string]string `json:"trace,omitempty"`
+	// Stranded is since when the record waits for a build that can go on from the state,
+	// zero if it does not; Error says what the one that found it can not read.
+	Stranded time.Time `json:"stranded,omitzero"`
 	// Deaths counts the runs that ended with their process.
 	Deaths int `json:"deaths,omitempty"`
 }

@@ -26,11 +26,11 @@ func (l *lane) load(ctx context.Context) (chatCopy, error) {
 	cp, err := checkpoint.Decode(row.Value)
 	switch {
 	case errors.Is(err, checkpoint.ErrNewerFormat):
-		return chatCopy{}, l.d.parking.wait(l.chat, err.Error())
+		return chatCopy{}, l.d.parking.newer(l.chat, row, err.Error())
 	case err != nil:
 		return chatCopy{}, chatError("read the checkpoint of", l.chat, err)
 	case l.d.cfg.Deploy != 0 && cp.Deploy > l.d.cfg.Deploy:
-		return chatCopy{}, l.d.parking.wait(l.chat, "the checkpoint is of a newer deploy")
+		return chatCopy{}, l.d.parking.newer(l.chat, row, "the checkpoint is of a newer deploy")
 	}
 	epoch := l.d.cfg.Journal.Epoch()
 	anew := cp.Epoch != epoch && cp.Epoch != ""
@@ -87,7 +87,7 @@ func (l *lane) applied(n journal.Nudge, ask bool) (bool, error) {
 	}
 	switch {
 	case n.Seq > c.cp.Cursor:
-		return false, nil
+		return false, l.d.parking.same(l.chat, c.row, l.highest())
 	case n.Seq < c.cp.Cursor:
 		l.acknowledge(func(seq uint64) bool { return seq < c.cp.Cursor })
 		return true, nil

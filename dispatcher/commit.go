@@ -208,6 +208,7 @@ func (l *lane) setAside(ctx context.Context, dead checkpoint.Dead) error {
 // wherever that is.
 func (h *hold) noteTry(r botmesh.Record, tries checkpoint.Tries, cause error) error {
 	tries.N++
+	tries.Stranded = time.Time{}
 	wait := h.d.cfg.Backoff << (tries.N - 1)
 	tries.NotBefore, tries.Error = time.Now().Add(wait), shorten(cause.Error())
 	ctx := telemetry.Extract(h.ctx, tries.Trace)

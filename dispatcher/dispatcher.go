@@ -54,9 +54,9 @@ type Config struct {
 	// Deploy is the number of this deploy: checkpoints of a higher one are left
 	// alone. Zero turns that off.
 	Deploy int
-	// ParkAfter is how long a chat that only a newer build can serve is given back, every
-	// lease, before it counts as parked, which an operator is told. Defaults to 6m, three
-	// times the usual wait for a turn.
+	// ParkAfter is how long a chat that only another build can serve is given back before
+	// it counts as parked, which an operator is told. Defaults to 6m, three times the usual
+	// wait for a turn.
 	ParkAfter time.Duration
 	Logger    *slog.Logger // defaults to discarding
 }
@@ -247,7 +247,6 @@ func (d *Dispatcher) retire(l *lane) bool {
 // progress keeps the lowest nudge of every lane from being handed out again.
 func (d *Dispatcher) progress() {
 	for pause(d.hard, d.cfg.Lease/3) {
-		d.parking.forget()
 		for _, l := range d.open() {
 			if n, ok := l.lowest(); ok {
 				// Best effort: a nudge that comes again is checked against the checkpoint.

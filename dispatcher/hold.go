@@ -43,6 +43,8 @@ type hold struct {
 	claimed bool
 	// user is what is kept of the user of the record that runs, nil until it is read.
 	user *checkpoint.User
+	// parked says that this build can not run the chat's next record.
+	parked *parkedError
 	// sent says that a record of this turn was answered.
 	sent bool
 	// yield says that others have waited long enough.
@@ -89,11 +91,14 @@ func (h *hold) serve() error {
 				err = h.leaveAlone()
 			}
 		}
-		if err != nil {
+		if err != nil && !(h.current && errors.As(err, &h.parked)) {
 			return err
 		}
 		h.slot.give()
 		if again, err := h.deliver(); err != nil || !again {
+			if err == nil && h.parked != nil {
+				return h.parked // what was said before is delivered, or put off
+			}
 			return err
 		}
 	}
@@ -300,7 +305,9 @@ func (h *hold) undelivered(err error) error {
 }
 
 // more reports whether this turn is to run another record.
-func (h *hold) more() bool { return !h.yield && !h.d.draining() && h.target() != 0 }
+func (h *hold) more() bool {
+	return h.parked == nil && !h.yield && !h.d.draining() && h.target() != 0
+}
 
 // wakeUp calls cancel when a nudge comes, until ctx ends; the channel it returns
 // is closed when it no longer watches.

@@ -96,6 +96,17 @@ func (l *lane) lowest() (journal.Nudge, bool) {
 	return l.lowestLocked(), len(l.nudges) > 0
 }
 
+// highest returns the highest sequence that the lane knows of.
+func (l *lane) highest() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	high := l.given
+	for p := range l.nudges {
+		high = max(high, p.seq)
+	}
+	return high
+}
+
 func (l *lane) waiting() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,14 +9,18 @@ import (
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/checkpoint"
 	"github.com/botmesh-go/botmesh/telemetry"
 )
 
-// parking knows the chats that this build can not serve, since a newer one wrote
-// something of them. Their nudges are given back, to come again here or, some time,
-// at a replica of that build. After a while they are parked: the operator is told, and
-// they come back less often. Nothing is written, so a build that can serve a chat goes
-// on with it when its nudge comes by.
+// maxLooks bounds the parked chats that are looked at in one sweep.
+const maxLooks = 256
+
+// parking knows the chats that this build can not serve: a newer one wrote something of
+// them, or they are stranded. Their nudges are given back, to come again here or, some
+// time, at a replica of a build that can: at first soon, then less often. After a while
+// they are parked, and the operator is told. The coordinator has nothing of it: no ticket
+// waits and no turn is held.
 type parking struct {
 	soon, late, after time.Duration
 	log               *slog.Logger
@@ -30,44 +34,124 @@ type parkedChat struct {
 	why         string
 	since, seen time.Time
 	parked      bool
+	row         checkpoint.Row // without its value: while it is there nobody has served the chat
+	// through is the highest record that a look saw of a stranded chat, which found no way
+	// out; zero of one that is not stranded.
+	through uint64
 }
 
 func newParking(cfg Config) *parking {
 	return &parking{
-		soon: cfg.Lease, late: 4 * cfg.Lease, after: cfg.ParkAfter, log: cfg.Logger,
+		soon: cfg.Lease / 15, late: 4 * cfg.Lease, after: cfg.ParkAfter, log: cfg.Logger,
 		chats: map[string]*parkedChat{},
 	}
 }
 
-// wait notes that a chat can not be served, and says until when to put it off.
-func (p *parking) wait(chat botmesh.ChatKey, why string) error {
+// newer notes that a newer build wrote something of a chat, and says until when to put
+// it off.
+func (p *parking) newer(chat botmesh.ChatKey, row checkpoint.Row, why string) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	now, key := time.Now(), chat.Key()
-	c := p.chats[key]
-	if c == nil {
-		c = &parkedChat{chat: chat, since: now}
-		p.chats[key] = c
+	since := time.Now()
+	if c := p.chats[chat.Key()]; c != nil && c.through == 0 {
+		since = c.since
 	}
-	c.why, c.seen = why, now
-	if !c.parked && now.Sub(c.since) >= p.after {
-		c.parked = true
-		telemetry.ChatsParked.Add(context.Background(), 1)
-		p.log.Error("chat parked, only a newer build can serve it", "chat", chat, "err", why)
-	}
-	if c.parked {
-		return &laterError{now.Add(p.late), why}
-	}
-	return &laterError{now.Add(p.soon), why}
+	p.mu.Unlock()
+	return p.note(parkedChat{chat: chat, row: row, why: why, since: since})
 }
 
-// forget drops the chats that did not come back: a newer replica serves them.
-func (p *parking) forget() {
+// stranded notes that this build can not go on from a chat's state, of whose records it
+// saw those up to through, and says until when to put it off.
+func (p *parking) stranded(chat botmesh.ChatKey, row checkpoint.Row, tries checkpoint.Tries, through uint64) error {
+	return p.note(parkedChat{chat: chat, row: row, why: tries.Error, since: tries.Stranded, through: through})
+}
+
+// same says until when to put a chat off that was found stranded, if it still is: the
+// same checkpoint is there, and no record that was not seen then. Its run would be no other.
+func (p *parking) same(chat botmesh.ChatKey, row checkpoint.Row, highest uint64) error {
+	p.mu.Lock()
+	c := p.chats[chat.Key()]
+	if c == nil || c.through < highest || !c.at(row) {
+		p.mu.Unlock()
+		return nil
+	}
+	is := *c
+	p.mu.Unlock()
+	return p.note(is)
+}
+
+// seenThrough is up to where a stranded chat's records were seen.
+func (p *parking) seenThrough(chat botmesh.ChatKey) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for key, c := range p.chats {
-		if time.Since(c.seen) > 3*p.late {
+	if c := p.chats[chat.Key()]; c != nil {
+		return c.through
+	}
+	return 0
+}
+
+func (c *parkedChat) at(row checkpoint.Row) bool {
+	return c.row.Revision == row.Revision && c.row.Nonce == row.Nonce
+}
+
+func (p *parking) note(is parkedChat) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, key := time.Now(), is.chat.Key()
+	waits := now.Sub(is.since)
+	if c := p.chats[key]; c != nil {
+		if is.parked = c.parked && waits >= p.after; !is.parked {
 			p.removeLocked(key)
+		}
+	}
+	is.row.Value, is.seen = nil, now
+	if !is.parked && waits >= p.after {
+		is.parked = true
+		telemetry.ChatsParked.Add(context.Background(), 1)
+		p.log.Error("chat parked, only another build can serve it", "chat", is.chat, "err", is.why)
+	}
+	p.chats[key] = &is
+	again := min(max(waits/2, p.soon), p.late)
+	if !is.parked {
+		again = min(again, p.after-waits)
+	}
+	return &parkedError{laterError{now.Add(again), is.why}}
+}
+
+// parkedError is the laterError of a chat that this build can not serve.
+type parkedError struct{ laterError }
+
+func (e *parkedError) Unwrap() error { return &e.laterError }
+
+// served notes that this replica serves a chat.
+func (p *parking) served(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removeLocked(key)
+}
+
+// unseen are chats that did not come back for a while.
+func (p *parking) unseen() (all []parkedChat) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.chats {
+		if time.Since(c.seen) > p.late+p.late/2 && len(all) < maxLooks {
+			all = append(all, *c)
+		}
+	}
+	return all
+}
+
+// lookAtParked drops the parked chats that another replica has served since.
+func (d *Dispatcher) lookAtParked(ctx context.Context) {
+	for _, c := range d.parking.unseen() {
+		row, err := d.cfg.Store.Load(ctx, c.chat.Key())
+		switch {
+		case err != nil:
+			return // looked at again soon
+		case c.at(row):
+			_ = d.parking.note(c) // it came by elsewhere
+		default:
+			d.parking.served(c.chat.Key())
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 // failed run is run again here, under the same turn.
 func (h *hold) record(e journal.Entry) error {
 	if errors.Is(e.Err, journal.ErrNewer) {
-		return h.d.parking.wait(h.chat, e.Err.Error())
+		return h.d.parking.newer(h.chat, h.row, e.Err.Error())
 	}
 	if e.Err != nil {
 		return h.setRecordAside(e.Record, 0, e.Err)
@@ -75,9 +75,12 @@ func (h *hold) tryUntilApplied(r botmesh.Record) error {
 			also = interrupted.also
 			continue
 		case err == nil:
+			h.d.parking.served(h.key)
 			return nil
 		case !errors.As(err, &failed):
 			return err
+		case errors.Is(err, botmesh.ErrStranded):
+			return h.strand(r, tries, failed.err)
 		case tries.N+1 >= h.d.cfg.Tries:
 			return h.setRecordAside(r, tries.N+1, failed.err)
 		}
@@ -151,6 +154,9 @@ func (h *hold) attempt(r botmesh.Record, also []botmesh.Record, tries *checkpoin
 		span.SetStatus(codes.Error, "not applied")
 		result = "lost" // the turn ended, or another replica was first
 		switch {
+		case errors.Is(err, botmesh.ErrStranded):
+			result = "stranded"
+			span.RecordError(err)
 		case errors.As(err, new(*failedError)):
 			result, tries.Trace = "failed", telemetry.Inject(ctx)
 			span.RecordError(err)

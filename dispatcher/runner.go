@@ -13,10 +13,19 @@ type Runner interface {
 	// committed; what it decides may differ each time.
 	//
 	// An error is a failed try: the record is run again after a pause, and set
-	// aside when its tries are used up. The context ends when the turn is lost or
+	// aside when its tries are used up. One that is botmesh.ErrStranded spends no try: the
+	// record waits, and what is behind it, for a replica whose Runner can go on from the
+	// state, or for one that leads out ([Leaver]). The context ends when the turn is lost or
 	// the run took longer than Settle, or what it said in place of that
 	// ([botmesh.Settler]); a run that goes on all the same is cut off, and what it does later has no effect.
 	Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error)
+}
+
+// Leaver is a [Runner] whose users can leave a conversation that it can not go on with.
+type Leaver interface {
+	// Leaves reports whether a record ends the chat's conversation wherever that stands. A
+	// record whose run was botmesh.ErrStranded has no effect if such a one is behind it.
+	Leaves(r botmesh.Record) bool
 }
 
 // HandoverObserver is a [Runner] that wants to hear of conversations which it has from

@@ -28,14 +28,14 @@ type Status struct {
 	SlotsUsed   int          `json:"slots_used"`
 	Slots       int          `json:"slots"`
 	Lanes       []LaneStatus `json:"lanes"`
-	// Parked are the chats that wait for a newer build, as far as this replica has met them.
+	// Parked are the chats that wait for another build, as far as this replica has met them.
 	Parked []ParkedChat `json:"parked,omitempty"`
 }
 
-// ParkedChat is a chat that only a newer build can serve.
+// ParkedChat is a chat that only another build can serve.
 type ParkedChat struct {
 	Chat  string    `json:"chat"`
-	Since time.Time `json:"since"` // when this replica met it first
+	Since time.Time `json:"since"` // when it was met first, where that is noted by any replica
 	Why   string    `json:"why"`
 }
 

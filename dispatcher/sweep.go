@@ -33,6 +33,7 @@ const sweepPause = 10 * time.Second
 // seldom at the moments of what else goes by leases.
 func (d *Dispatcher) sweep() {
 	for {
+		d.lookAtParked(d.soft)
 		wait := 2*d.cfg.Lease + d.cfg.Lease/7
 		if err := d.sweepOnce(d.soft); err != nil && !d.draining() {
 			d.log.WarnContext(d.soft, "the sweep of a new journal did not end, it is made again", "err", err)

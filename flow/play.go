@@ -149,7 +149,7 @@ func (f *Flow[S]) resume(t *Turn, p Position) (*move[S], error) {
 	}
 	m := &move[S]{f: f, c: &C[S]{Turn: t}, s: s, p: p, trail: p.left(f.back)}
 	if err := m.restore(); err != nil {
-		return nil, fmt.Errorf("%w: flow %s at step %q: reading the state: %w", ErrStranded, f.name, p.Step, err)
+		return nil, fmt.Errorf("%w: flow %s at step %q: reading the state: %w", ErrStranded, f.name, p.Step, Unread(err))
 	}
 	m.settle()
 	return m, nil

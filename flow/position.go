@@ -16,9 +16,10 @@ import (
 const chatVersion = 1
 
 // ErrStranded says that a conversation waits at a place where this build can not
-// go on: its flow or step is gone, or its state can not be decoded. The record's
-// run fails and the position stays as it is, so that a build that knows it goes on.
-var ErrStranded = errors.New("flow: the conversation can not go on in this build")
+// go on: its flow or step is gone, or its state can not be decoded. The position
+// stays as it is and the record waits, so that a build that knows it goes on. It is
+// [botmesh.ErrStranded].
+var ErrStranded = botmesh.ErrStranded
 
 // Position is where a conversation stands: the step whose question is open, and
 // the state so far.
@@ -97,19 +98,34 @@ func (c Chat) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// DecodeChat reads what [Chat.Encode] wrote; nothing at all is the zero Chat.
+// DecodeChat reads what [Chat.Encode] wrote; nothing at all is the zero Chat. The error
+// is [ErrStranded].
 func DecodeChat(b []byte) (Chat, error) {
 	if len(b) == 0 {
 		return Chat{}, nil
 	}
 	var e encodedChat
 	if err := json.Unmarshal(b, &e); err != nil {
-		return Chat{}, fmt.Errorf("flow: decoding a chat: %w", err)
+		return Chat{}, fmt.Errorf("%w: decoding it: %w", ErrStranded, Unread(err))
 	}
 	if e.Version < 1 || e.Version > chatVersion {
-		return Chat{}, fmt.Errorf("flow: decoding a chat: version %d, want 1 to %d", e.Version, chatVersion)
+		return Chat{}, fmt.Errorf("%w: it has version %d, want 1 to %d", ErrStranded, e.Version, chatVersion)
 	}
 	return Chat{e.Position, e.Values, e.Locale}, nil
+}
+
+// Unread is why a kept value could not be read, without anything of the value, which may
+// be the user's. It is for those who run bots.
+func Unread(err error) error {
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		kind, _, _ := strings.Cut(t.Value, " ") // of a number the number follows
+		what := "it"
+		if t.Field != "" {
+			what = "field " + t.Field
+		}
+		return fmt.Errorf("%s is of kind %s, want %s", what, kind, t.Type)
+	}
+	return fmt.Errorf("%T", err)
 }
 
 // Buttons of a question carry "~<asked>:<value>", asked in base 36.

@@ -2,11 +2,13 @@ package flow_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/flow/ask"
 )
@@ -38,11 +40,21 @@ func TestChatSurvivesItsEncoding(t *testing.T) {
 	}
 }
 
+// The error says why, and nothing of what was kept, which is the user's.
+//
+// DESIGN: §7.
 func TestChatsThatCanNotBeRead(t *testing.T) {
 	t.Parallel()
-	for _, s := range []string{`{`, `[]`, `{"v":2}`, `{}`, `{"v":1,"position":3}`} {
-		if c, err := flow.DecodeChat([]byte(s)); err == nil || !strings.HasPrefix(err.Error(), "flow: decoding a chat") {
-			t.Errorf("%s: got %+v, error %v, want one", s, c, err)
+	for s, why := range map[string]string{
+		`{`: "*json.SyntaxError", `[]`: "it is of kind array", `{"v":2}`: "version 2", `{}`: "version 0",
+		`{"v":1,"position":31612345678}`:                     "field position is of kind number",
+		`{"v":1,"position":{"due":"+31612345678"}}`:          "*time.ParseError",
+		`{"v":1,"position":{"tries":31612345678.5}}`:         "field position.tries is of kind number, want int",
+		`{"v":1,"values":{},"locale":{"de":"+31612345678"}}`: "field locale is of kind object, want string",
+	} {
+		c, err := flow.DecodeChat([]byte(s))
+		if !errors.Is(err, botmesh.ErrStranded) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "31612345678") {
+			t.Errorf("%s: got %+v, error %v, want ErrStranded with %q alone", s, c, err, why)
 		}
 	}
 }

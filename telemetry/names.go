@@ -68,7 +68,7 @@ var (
 	SlotsInUse    = updown("bot.slots.used", "Run slots in use.")
 	LanesOpen     = updown("bot.lanes", "Chats this replica has work for.")
 	ChatsPaused   = gauge("bot.chats.paused", "Chats that are paused or on hold, the same of every worker.")
-	ChatsParked   = updown("bot.chats.parked", "Chats that this replica has met and only a newer build can serve.")
+	ChatsParked   = updown("bot.chats.parked", "Chats that this replica has met and only another build can serve.")
 	Deliveries    = counter("bot.outbox.deliveries", "Calls to a provider, by outcome: delivered, retry, permanent, unknown; blocked were not made.")
 	InDoubt       = counter("bot.outbox.in_doubt", "Parts whose earlier call may have reached the provider.")
 	HeldParts     = gauge("bot.outbox.held", "Parts that are held since they may have reached the provider, the same of every worker.")

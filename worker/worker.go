@@ -82,6 +82,10 @@ func (w *Worker) HandedOver(ctx context.Context, m botmesh.Handover) { w.bot.Han
 // TurnLost tells the bot of a turn that this process lost.
 func (w *Worker) TurnLost(ctx context.Context, m botmesh.TurnLost) { w.bot.TurnLost(ctx, m) }
 
+// Leaves reports whether a record leads out of a conversation that this build can not go on
+// with.
+func (w *Worker) Leaves(r botmesh.Record) bool { return w.bot.Leaves(r) }
+
 // errEnded is why a handler's context ends after its run.
 var errEnded = errors.New("worker: the run has ended")
 

@@ -159,8 +159,11 @@ func (c doctorCommand) chats(ctx context.Context, d *desk) (found []doctor.Findi
 	add := func(check, do, format string, args ...any) {
 		found = append(found, doctor.Finding{Level: doctor.Warning, Check: check, Text: fmt.Sprintf(format, args...), Do: do})
 	}
-	late := 0
+	late, stranded := 0, 0
 	for _, chat := range all {
+		if cp := chat.Checkpoint; cp != nil && !cp.Stranded.IsZero() {
+			stranded++
+		}
 		oldest := waitsSince(chat)
 		if oldest.IsZero() || time.Since(oldest) < c.Waiting {
 			continue
@@ -171,6 +174,9 @@ func (c doctorCommand) chats(ctx context.Context, d *desk) (found []doctor.Findi
 	}
 	if late > named {
 		add("chats", "botmesh chats ls names them", "%d more wait for longer than %v", late-named, c.Waiting)
+	}
+	if stranded > 0 {
+		add("builds", "deploy a build that can: botmesh chats ls --state=unreadable says why", "%d chats wait for a build that can go on from their state", stranded)
 	}
 	if len(dead) > 0 {
 		add("dead letters", "botmesh dlq ls says why; dlq requeue puts them back, dlq drop removes them", "%d are kept, the oldest for %s", len(dead), age(dead[0].At))
