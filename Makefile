@@ -22,14 +22,15 @@ lint: ## Check format, go vet and staticcheck.
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
 	$(STATICCHECK) ./...
-	cd deploy/alerts && go vet . && $(STATICCHECK) .
+	cd deploy/check && go vet . && $(STATICCHECK) .
 
-# The black-box tests run by themselves: some of them measure. The rules for Prometheus
-# run in its engine, in a module of their own.
+# The black-box tests run by themselves: some of them measure. What is in
+# deploy is read by those it is for, and the rules run in Prometheus, in a module of its own: what
+# it reads is outside of that, so no result of it is kept.
 test: ## Run all tests, on real servers and real processes. Installs redis-server on Debian and Ubuntu.
 	@.ci/need-redis
 	go test $$(go list ./... | grep -v '/e2e$$')
-	cd deploy/alerts && go test .
+	cd deploy/check && go test -count=1 .
 	go test ./e2e
 
 race: ## Run all tests but the black-box ones with the race detector.

@@ -1,4 +1,4 @@
-package alerts_test
+package check_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package alerts_test
+package check_test
 
 // what is a case of an alert: the series that there are, and in which minute it fires.
 type what struct {

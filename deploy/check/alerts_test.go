@@ -1,7 +1,9 @@
-// Package alerts_test holds the alert rules and the dashboard to the metrics that there
-// are, and runs the rules on series in the engine of Prometheus. It is a module of its
-// own, so that nobody who builds a bot has Prometheus among what the bot depends on.
-package alerts_test
+// Package check_test has what is in deploy read by those it is for. It holds the alert
+// rules and the dashboard to the metrics that there are, runs the rules on series in the
+// engine of Prometheus, renders with Kustomize into what the API of Kubernetes knows, and
+// loads as Compose does. It is a module of its own, so that nobody who builds a bot has
+// any of these among what the bot depends on.
+package check_test
 
 import (
 	"encoding/json"
@@ -27,7 +29,7 @@ type alert struct {
 
 func alerts(t *testing.T) (all []alert) {
 	t.Helper()
-	text, err := os.ReadFile("botmesh.yaml")
+	text, err := os.ReadFile("../alerts/botmesh.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
