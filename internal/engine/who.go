@@ -42,7 +42,7 @@ func Answer(ctx context.Context, conn *jet.Conn, bot string, is func() any) erro
 // listen or to answer. An error means that nobody could be asked.
 func Who[T any](ctx context.Context, conn *jet.Conn, bot string) (all []T, err error) {
 	nc := conn.NATS()
-	inbox := nc.NewRespInbox()
+	inbox := nc.NewInbox()
 	sub, err := nc.SubscribeSync(inbox)
 	if err == nil {
 		defer func() { _ = sub.Unsubscribe() }() // an error means that the connection is closed
