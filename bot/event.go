@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"slices"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -56,27 +57,61 @@ func (b *Bot) OnSendFailed(handler Handler) *Bot {
 // Stale handles messages and presses, in place of all else, that were sent longer than
 // age before they are run, by the platform's time: what piled up while the platform or
 // the fleet was away. Without it, or if the platform gives no time, they are like any
-// others. A message whose run has kept something goes on where it was, and one that an
-// operator puts back is handled.
+// others, of which [flow.Turn.Stale] tells. What a flow that waits has [flow.Flow.OnStale]
+// for goes there. Once its run has kept something a message is to later runs what it was
+// to that one; one that an operator puts back is handled like any other.
 func (b *Bot) Stale(age time.Duration, handler Handler) *Bot {
-	if age <= 0 || handler == nil || b.events.stale != nil {
-		b.fault("Stale has no age or no handler, or is registered twice")
+	if age <= 0 || handler == nil || b.events.age != 0 {
+		b.fault("Stale has no age or no handler, or an age was set before")
 	}
 	b.events.age, b.events.stale = age, handler
 	return b
 }
 
+// StaleAfter sets the age of [Bot.Stale] without a handler: for bots whose flows or
+// handlers look at [flow.Turn.Stale] or have [flow.Flow.OnStale]. A bot that calls neither
+// goes by BOTMESH_STALE_AFTER.
+func (b *Bot) StaleAfter(age time.Duration) *Bot {
+	if age <= 0 || b.events.age != 0 {
+		b.fault("StaleAfter has no age, or one was set before")
+	}
+	b.events.age = age
+	return b
+}
+
+// WithStaleAfter returns the bot with an age for what is late, or the bot itself if its
+// author says one or age is zero. It is for those who run bots.
+func (b *Bot) WithStaleAfter(age time.Duration) *Bot {
+	if b.events.age != 0 || age == 0 {
+		return b
+	}
+	with := *b
+	with.faults = slices.Clip(b.faults)
+	return with.StaleAfter(age)
+}
+
 // handler is what handles a record before anything else does, nil for none.
-func (e *events) handler(run botmesh.Run) Handler {
-	r := run.Record
+func (e *events) handler(r botmesh.Record) Handler {
 	switch {
 	case r.Failed != nil:
 		return e.sendFailed
 	case r.Type != botmesh.TypeMessage && r.Type != botmesh.TypeCallback:
 		return e.of[r.Type]
-	case r.PutBack(): // an operator wants it handled, however old it is
-	case e.stale != nil && run.Kept == nil && !r.SentAt.IsZero() && run.Now.Sub(r.SentAt) > e.age:
-		return e.stale
 	}
 	return nil
+}
+
+// late is what handles a message in place of all else, since it is too old, nil for none.
+func (t *turn) late() Handler {
+	if !t.Stale() {
+		return nil
+	}
+	p := t.chat.Position
+	if _, _, command := parseCommand(t.Text()); command || p == nil || p.IsLost() || p.Stale(t.Record()) {
+		return t.bot.events.stale
+	}
+	if f := t.bot.flows[p.Flow]; f != nil && f.TakesStale(*p) {
+		return nil
+	}
+	return t.bot.events.stale
 }

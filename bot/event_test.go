@@ -1,6 +1,7 @@
 package bot_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/flow"
 )
 
 // heard runs one record of a new chat and returns what the bot says.
@@ -72,11 +74,48 @@ func TestEventsRunTheirHandler(t *testing.T) {
 	}
 }
 
+// keeper is what runs of a record keep.
+type keeper struct {
+	botmesh.Midway
+	kept []byte
+}
+
+func (k *keeper) Keep(_ context.Context, kept []byte) error { k.kept = kept; return nil }
+
+// A run that kept something is followed by one that takes its message for as late as it did,
+// whatever the time.
+func TestRunsOfOneMessageAgreeThatItIsLate(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	do := func(c *bot.Context) error {
+		_, err := flow.Do(c, "look", func(context.Context, string) (int, error) { return 1, nil })
+		c.Sayf("late: %t", c.Stale())
+		return err
+	}
+	for name, tt := range map[string]struct {
+		age, later time.Duration
+		want       string
+	}{
+		"late":    {2 * time.Hour, -90 * time.Minute, "late: true"},
+		"in time": {30 * time.Minute, time.Hour, "late: false"},
+	} {
+		var k keeper
+		for _, after := range []time.Duration{0, tt.later} {
+			r := botmesh.Record{Type: botmesh.TypeMessage, SentAt: now.Add(-tt.age), Chat: botmesh.ChatKey{Provider: "test", Chat: "1"}}
+			out, err := bot.New().StaleAfter(time.Hour).Fallback(do).
+				Turn(t.Context(), botmesh.Run{Record: r, Try: 1, Now: now.Add(after), Kept: k.kept}, &k)
+			if err != nil || len(out.Sends) != 1 || out.Sends[0].Text != tt.want || k.kept == nil {
+				t.Errorf("%s, %v after the first: got %v and error %v, want %q", name, after, out.Sends, err, tt.want)
+			}
+		}
+	}
+}
+
 func TestEventsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	err := bot.New().On(botmesh.TypeMessage, echo).On(botmesh.TypeEdit, nil).On(botmesh.TypeDelete, echo).On(botmesh.TypeDelete, echo).
-		OnSendFailed(nil).Stale(0, echo).Validate()
-	for _, want := range []string{`"message" have no handler`, `"edit" has no handler`, `"delete" is registered twice`, "OnSendFailed", "Stale"} {
+		OnSendFailed(nil).Stale(0, echo).StaleAfter(time.Hour).StaleAfter(time.Hour).Validate()
+	for _, want := range []string{`"message" have no handler`, `"edit" has no handler`, `"delete" is registered twice`, "OnSendFailed", "Stale has", "StaleAfter has"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}

@@ -34,7 +34,7 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 			return botmesh.Outcome{Ignored: true}, nil
 		}
 	default:
-		if b.events.handler(run) == nil {
+		if b.events.handler(run.Record) == nil {
 			return botmesh.Outcome{Ignored: true}, nil
 		}
 	}
@@ -58,6 +58,9 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 		}
 	}
 	left.Handover = t.handedOver
+	if err := t.SetStale(b.events.age); err != nil {
+		return botmesh.Outcome{}, err
+	}
 	if run.Record.Type == botmesh.TypeCommand && !asksAgain(run.Record) { // said from outside, in its place; what the chat waits for it still waits for
 		left.Sends = run.Record.Sends
 		return left, nil
@@ -65,7 +68,7 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 	t.Hold(isCommand, isCancel)
 	var usage usageError
 	var drop dropped
-	switch err := t.run(ctx, b.events.handler(run)); {
+	switch err := t.run(ctx, b.events.handler(run.Record)); {
 	case errors.Is(err, errIgnored), errors.Is(err, flow.ErrDropped):
 		return botmesh.Outcome{Ignored: true}, nil
 	case errors.As(err, &drop):
@@ -145,6 +148,9 @@ func (t *turn) route(event Handler) error {
 			return errIgnored // the chat's next message waits for a build that can go on; the pause has ended
 		}
 		return err
+	}
+	if event == nil {
+		event = t.late()
 	}
 	if event != nil {
 		return t.handle(event, "")

@@ -65,6 +65,7 @@ type doing struct {
 	script  *script                    // whose step runs, nil if no script does
 	heard   *botmesh.Message           // what Before made of the message, nil before that
 	early   bool                       // Before runs: what it does has names of its own
+	stale   bool                       // the message came too late
 }
 
 // doCall is one call of Do.
@@ -114,7 +115,7 @@ func (t *Turn) keep(call doCall, raw json.RawMessage) error {
 
 // keepDoing stores what the runs of this record have done so far.
 func (t *Turn) keepDoing() error {
-	kept, err := json.Marshal(encodedDoing{doingVersion, t.doing.results, t.doing.heard})
+	kept, err := json.Marshal(encodedDoing{doingVersion, t.doing.results, t.doing.heard, t.doing.stale})
 	if err != nil {
 		return err
 	}
@@ -150,6 +151,7 @@ type encodedDoing struct {
 	Version int                        `json:"v"`
 	Done    map[string]json.RawMessage `json:"done"`
 	Heard   *botmesh.Message           `json:"heard,omitempty"`
+	Stale   bool                       `json:"stale,omitempty"`
 }
 
 // read reads what earlier runs kept, the first time it is called.
@@ -167,6 +169,7 @@ func (d *doing) read(kept []byte) error {
 		}
 	}
 	d.results, d.heard, d.calls = e.Done, e.Heard, map[string]int{}
+	d.stale = d.stale || e.Stale
 	if d.results == nil {
 		d.results = map[string]json.RawMessage{}
 	}

@@ -53,6 +53,9 @@ type Definition interface {
 	// Burst is how long the open question waits for more of an answer. It reports false
 	// if nothing is said of it.
 	Burst(p Position) (window time.Duration, set bool)
+	// TakesStale reports whether the flow that waits at p, or one that it called, decides
+	// about messages that are [Turn.Stale].
+	TakesStale(p Position) bool
 	// Brief is what is noted of a position at the end of a turn, nil if the flow is kept.
 	Brief(p Position, now time.Time, forward bool, ttl time.Duration) *Brief
 	// Fits reports whether a conversation goes on here as in the build that asked.
@@ -87,6 +90,7 @@ type Flow[S any] struct {
 	first  string
 	cancel func(*C[S]) Next
 	giveUp func(*C[S], Step[S]) Next
+	late   func(*C[S]) Next
 	// changed is for a step that is gone.
 	changed func(*C[S], string) Next
 	schema  string

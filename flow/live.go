@@ -155,6 +155,9 @@ func (l *live) Cancel(t *Turn, p Position) (*Position, error) {
 
 func (l *live) Help(Position) string { return "" }
 
+// TakesStale is false: the function asks [Turn.Stale] of each answer.
+func (l *live) TakesStale(Position) bool { return false }
+
 func (l *live) Burst(Position) (time.Duration, bool) {
 	return l.options.burst.window, l.options.burst.set
 }

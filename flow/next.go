@@ -27,6 +27,7 @@ const (
 	nextReject
 	nextFail
 	nextWait
+	nextAccept
 )
 
 // waits is where a question that was asked leads: nowhere, until it is answered.

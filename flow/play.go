@@ -90,7 +90,7 @@ func (f *Flow[S]) answer(t *Turn, p Position) (*Position, S, error) {
 		return nil, zero, err
 	}
 	m.listen()
-	next, err := m.s.body.answer(m.c, &m.p, reply(t.run.Record))
+	next, err := m.take()
 	return m.follow(next, err)
 }
 
@@ -187,6 +187,8 @@ func (m *move[S]) follow(next Next, err error) (*Position, S, error) {
 			err = next.err
 		case next.kind == nextFail:
 			err = errors.New("failed without an error")
+		case next.kind == nextAccept:
+			err = errors.New("Accept is for OnStale alone")
 		default:
 			err = errors.New("the handler returned no way on")
 		}

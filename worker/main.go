@@ -60,7 +60,7 @@ func Main(b *bot.Bot, own ...provider.Sender) {
 		}
 	}
 	p.Run = func(ctx context.Context, p program.Process) error {
-		runner, err := New(Config{Bot: b, Handover: handover(p.Settings.Handover), Logger: p.Log})
+		runner, err := New(Config{Bot: b, Handover: handover(p.Settings.Handover), StaleAfter: p.Settings.StaleAfter, Logger: p.Log})
 		if err != nil {
 			return config.Wrong(err)
 		}

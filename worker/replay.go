@@ -153,7 +153,7 @@ func (r replays) open(flags *flag.FlagSet, usage string, args []string, limit ti
 		named = append(named, chat)
 	}
 	log := program.Logger(os.Stderr, loaded.Log)
-	runner, err := New(Config{Bot: r.bot, Handover: handover(loaded.Handover), Logger: log})
+	runner, err := New(Config{Bot: r.bot, Handover: handover(loaded.Handover), StaleAfter: loaded.StaleAfter, Logger: log})
 	if err != nil {
 		return config.Wrong(err)
 	}

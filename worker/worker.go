@@ -19,6 +19,9 @@ type Config struct {
 	// Handover is for a bot that does not call [bot.Bot.Handover]. Defaults to that of a bot
 	// which says nothing.
 	Handover bot.Handover
+	// StaleAfter is for a bot that calls neither [bot.Bot.Stale] nor [bot.Bot.StaleAfter]:
+	// what is older is late. Defaults to never.
+	StaleAfter time.Duration
 	// Logger gets the stacks of panics. Defaults to none.
 	Logger *slog.Logger
 }
@@ -35,7 +38,7 @@ func New(cfg Config) (*Worker, error) {
 	if cfg.Bot == nil {
 		return nil, errors.New("worker: Config.Bot is missing")
 	}
-	cfg.Bot = cfg.Bot.WithHandover(cfg.Handover)
+	cfg.Bot = cfg.Bot.WithHandover(cfg.Handover).WithStaleAfter(cfg.StaleAfter)
 	if err := cfg.Bot.Validate(); err != nil {
 		return nil, fmt.Errorf("worker: the bot is not valid:\n%w", err)
 	}

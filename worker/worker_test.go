@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -217,6 +218,37 @@ func TestTheDeploymentDecidesOfHandoversWhereTheBotDoesNot(t *testing.T) {
 		if err := c.b.Validate(); err != nil {
 			t.Errorf("%s: the bot has changed: %v", name, err)
 		}
+	}
+}
+
+// What the bot's author says is late counts for all deployments.
+func TestADeploymentSaysWhatIsLateForABotThatDoesNot(t *testing.T) {
+	t.Parallel()
+	quiet := func() *bot.Bot {
+		return bot.New().Fallback(func(c *bot.Context) error { c.Sayf("late: %t", c.Stale()); return nil })
+	}
+	for name, c := range map[string]struct {
+		b    *bot.Bot
+		set  time.Duration
+		want string
+	}{
+		"nobody":         {quiet(), 0, "late: false"},
+		"the deployment": {quiet(), time.Hour, "late: true"},
+		"the bot":        {quiet().StaleAfter(24 * time.Hour), time.Hour, "late: false"},
+	} {
+		w, err := worker.New(worker.Config{Bot: c.b, StaleAfter: c.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := message("hi")
+		run.Now = time.Unix(1_800_000_000, 0)
+		run.Record.SentAt = run.Now.Add(-2 * time.Hour)
+		if out, err := w.Run(t.Context(), run, &sent{}); err != nil || len(out.Sends) != 1 || out.Sends[0].Text != c.want {
+			t.Errorf("%s: got %+v and error %v, want %q", name, out.Sends, err, c.want)
+		}
+	}
+	if _, err := worker.New(worker.Config{Bot: quiet(), StaleAfter: -1}); err == nil {
+		t.Error("got a worker for which all is late, want an error")
 	}
 }
 

@@ -82,6 +82,16 @@ func (p *Player) User(text string) *Player {
 	return p.Record(message(text))
 }
 
+// Late writes a text that the platform had for age before it came to the bot, as after an
+// outage: see [flow.Turn.Stale].
+func (p *Player) Late(age time.Duration, text string) *Player {
+	p.t.Helper()
+	r, m := p.next(message(text))
+	r.SentAt = r.Stored.Add(-age)
+	p.commit(r, 1, m)
+	return p
+}
+
 // Tap presses a button of the last message that had some.
 func (p *Player) Tap(label string) *Player {
 	p.t.Helper()

@@ -40,6 +40,7 @@ func (c Config) check() error {
 	p.atLeast("duplicate_window", c.DuplicateWindow, 100*time.Millisecond)
 	p.when(c.DuplicateWindow > c.Retention, "duplicate_window", "must not be longer than retention")
 	p.atLeast("drain", c.Drain, 100*time.Millisecond)
+	p.when(c.StaleAfter < 0, "stale_after", "must not be negative")
 	p.atLeast("handover_ttl", c.Handover.TTL, time.Second)
 	p.atLeast("provider_down", c.ProviderDown, time.Second)
 

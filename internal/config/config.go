@@ -26,6 +26,8 @@ type Config struct {
 	MaxFileBytes    int           `key:"max_file_bytes" default:"20971520" help:"largest file of a user that a bot may read, in bytes"`
 	Drain           time.Duration `key:"drain" default:"15s" help:"how long a stopping program may finish what it began"`
 
+	StaleAfter time.Duration `key:"stale_after" default:"0s" help:"how old a message may be, by its platform's time, before a bot takes it for one that comes too late; for bots whose code does not say; 0s is off"`
+
 	Handover Handover `key:"handover"`
 
 	ProviderSession string        `key:"provider_session" default:"auto" oneof:"auto leader shared" help:"who runs what fetches messages: auto, the elected leader if only one may; leader, always the leader; shared, every ingress"`

@@ -118,6 +118,7 @@ func TestLoadProblems(t *testing.T) {
 			"BOTMESH_HANDOVER_FLOWS must be one of: off, forward", "BOTMESH_HANDOVER_FALLBACK must be one of: drop, notify, restart",
 			"BOTMESH_HANDOVER_TTL must be a number with a unit, such as 5m",
 		}},
+		"late before":            {env: []string{"BOTMESH_STALE_AFTER=-1s"}, want: []string{"BOTMESH_STALE_AFTER must not be negative"}},
 		"no time for a handover": {env: []string{"BOTMESH_HANDOVER_TTL=0s"}, want: []string{"BOTMESH_HANDOVER_TTL must be at least 1s"}},
 		"store not yet":          {env: []string{"BOTMESH_STORE=postgres://u:pw@h/db"}, want: []string{"BOTMESH_STORE is postgres, which is not built in yet"}},
 		"store unknown":          {env: []string{"BOTMESH_STORE=floppy"}, want: []string{"BOTMESH_STORE must be nats"}},
