@@ -2,7 +2,6 @@ package markdown
 
 import (
 	"fmt"
-	"html"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -108,29 +107,3 @@ func code(n *ast.CodeSpan, source []byte) string {
 	}
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
-
-// plain is a text without backslashes before punctuation, and with what entities stand for.
-func plain(source []byte) string {
-	var b strings.Builder
-	for i := 0; i < len(source); i++ {
-		switch c := source[i]; {
-		case c == '\\' && i+1 < len(source) && punctuation(source[i+1]):
-			i++
-			b.WriteByte(source[i])
-		case c == '&':
-			word, _, found := strings.Cut(string(source[i:min(i+maxEntity, len(source))]), ";")
-			if text := html.UnescapeString(word + ";"); found && text != word+";" {
-				b.WriteString(text)
-				i += len(word)
-				continue
-			}
-			b.WriteByte(c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return strings.ToValidUTF8(b.String(), "\uFFFD")
-}
-
-// maxEntity is more bytes than the longest entity of HTML has.
-const maxEntity = 34

@@ -54,11 +54,6 @@ func Send(source string) botmesh.Send {
 	return w.send()
 }
 
-// asWritten is the text of a source that is over the bounds.
-func asWritten(source string) botmesh.Send {
-	return botmesh.Send{Text: strings.TrimSpace(source)}
-}
-
 // tooDeep reports whether a line opens more than maxDepth lists and quotes. A rule, such as
 // "- - -", opens none.
 func tooDeep(source string) bool {
@@ -92,23 +87,6 @@ func opens(line string) int {
 	}
 }
 
-// Escape makes a text one that [Send] shows as it is, such as what a user wrote within a
-// text of the bot's.
-func Escape(text string) string {
-	var b strings.Builder
-	for i := range len(text) {
-		if punctuation(text[i]) {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(text[i])
-	}
-	return b.String()
-}
-
-func punctuation(c byte) bool {
-	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
-}
-
 // writer writes a document as a text with spans.
 type writer struct {
 	source []byte
@@ -118,11 +96,14 @@ type writer struct {
 	open []botmesh.Style
 	// margin begins each line, as within a list or a quote.
 	margin string
+	// kept is how much of the text stays, though it ends with white space.
+	kept int
 }
 
 // send is what was written. Empty spans, and those over the bound, are left out.
 func (w *writer) send() botmesh.Send {
-	s := botmesh.Send{Text: strings.TrimRight(w.text.String(), " \n")}
+	all := w.text.String()
+	s := botmesh.Send{Text: all[:w.kept] + strings.TrimRight(all[w.kept:], " \n")}
 	for _, span := range w.spans {
 		span.To = min(span.To, len(s.Text))
 		if span.From < span.To && len(s.Spans) < botmesh.MaxSpans {
@@ -168,7 +149,7 @@ func (w *writer) inlines(parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
-			w.write(plain(n.Value(w.source)))
+			w.plain(n.Value(w.source))
 			if n.SoftLineBreak() || n.HardLineBreak() {
 				w.write("\n")
 			}

@@ -99,10 +99,31 @@ func TestSend(t *testing.T) {
 // What a user wrote says nothing to the bot's Markdown.
 func TestEscape(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"*a* _b_ [c](https://e.org) `d` <e> &amp; \\ ~~f~~", "# g", "- h", "1. i", "> j", "日本!"} {
-		if got := Send("said: " + Escape(text)); got.Text != "said: "+text || got.Spans != nil {
-			t.Errorf("%q: got %q with %v, want it as it is", text, got.Text, got.Spans)
+	for _, text := range []string{
+		"*a* _b_ [c](https://e.org) `d` <e> &amp; \\ ~~f~~", "# g", "- h", "1. i", "> j", "日本!", "    k", "\tl", " ", "\n\n", "m\n# n\n\n    o\r\n- p \n",
+		"q  \nr", "\u00a0\u2003s\v\f", "===", "a\n===", strings.Repeat(" 1. *t*\n", 3000),
+	} {
+		for before, shown := range map[string]string{"": "", "said: ": "said: ", "said:\n": "said:\n", "**said** ": "said ", "> ": "> "} {
+			want := shown + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat("> ", strings.Count(before, ">")))
+			if over := len(Escape(text)) > maxSource; over {
+				want = before + text
+			}
+			got := Send(before + Escape(text))
+			if len(got.Spans) > strings.Count(before, "**") || before != "> " && got.Text != want || !strings.Contains(before+text, "\n") && got.Text != want {
+				t.Errorf("%q after %q: got %.100q with %v, want it as it is", text, before, got.Text, got.Spans)
+			}
 		}
+	}
+}
+
+// What is over the bounds has no escapes, but for those in its code, which are none.
+func TestATextOverTheBoundsHasNoEscapes(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", maxSource)
+	got := Send("1\\. \\*b\\* &#10;\n```go\n\"\\\"\" + `\\.`\n```\n\\_c\\_ " + long)
+	want := "1. *b* \n\n```go\n\"\\\"\" + `\\.`\n```\n_c_ " + long
+	if got.Text != want || got.Spans != nil {
+		t.Errorf("got %.60q with %v, want %.60q", got.Text, got.Spans, want)
 	}
 }
 
@@ -118,8 +139,8 @@ func FuzzSend(f *testing.F) {
 		if !utf8.ValidString(got.Text) {
 			t.Errorf("got %q, want UTF-8", got.Text)
 		}
-		if escaped := Send(Escape("x" + strings.Join(strings.Fields(source), " "))); escaped.Spans != nil {
-			t.Errorf("escaped: got spans %v, want none", escaped.Spans)
+		if escaped, want := Send(Escape(source)), strings.ToValidUTF8(source, "\uFFFD"); escaped.Text != want || escaped.Spans != nil {
+			t.Errorf("escaped: got %q with %v, want %q", escaped.Text, escaped.Spans, want)
 		}
 	})
 }
