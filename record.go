@@ -81,6 +81,8 @@ type Resume struct {
 	Resumed time.Time `json:"resumed"`
 	// Ask says that the question at which the chat waits, if it does, is asked again.
 	Ask bool `json:"ask,omitempty"`
+	// Forget says that what is kept of the chat is forgotten: its conversation and its values.
+	Forget bool `json:"forget,omitempty"`
 	// Of the user's records and timers journaled since Paused, those up to sequence
 	// Through had no effect, but for the one at Keep and those that were put back.
 	Through uint64 `json:"through,omitempty"`

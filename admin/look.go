@@ -137,7 +137,7 @@ func (rooms *Rooms) lookAtCheckpoint(ctx context.Context, chat botmesh.ChatKey, 
 		}
 		if !t.Stranded.IsZero() {
 			c.State, s.Stranded = StateUnreadable, t.Stranded.UTC()
-			say("record %d waits %s for a build that can go on from its state, which %s wrote: %s. Deploy one; its user's /cancel leads out of a flow",
+			say("record %d waits %s for a build that can go on from its state, which %s wrote: %s. Deploy one. Its user's /cancel leads out of a flow; chats pause and then chats resume --forget give all up that is kept of the chat",
 				t.Record, since(t.Stranded), writer(cp), t.Error)
 		}
 		if t.Deaths > 0 {

@@ -26,6 +26,9 @@ const (
 	Skip = "skip"
 	// AnswerLast passes over all but the last message, which is answered.
 	AnswerLast = "answer-last"
+	// Forget passes over it, and forgets what is kept of the chat: its conversation and the
+	// values of handlers. It leads a chat out whose state no build can read.
+	Forget = "forget"
 )
 
 // maxReason bounds what an operator says of a pause, in bytes.
@@ -132,7 +135,7 @@ func same(a, b acts.Pause) bool {
 
 // resume is the request to resume a chat.
 type resume struct {
-	// How is [AskAgain], [Skip] or [AnswerLast]; the first if it is empty.
+	// How is [AskAgain], [Skip], [AnswerLast] or [Forget]; the first if it is empty.
 	How string `json:"how"`
 }
 
@@ -148,9 +151,9 @@ func (a *API) resumeChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 		return nil, err
 	}
 	switch asked.How {
-	case AskAgain, Skip, AnswerLast:
+	case AskAgain, Skip, AnswerLast, Forget:
 	default:
-		return nil, wrong(fmt.Sprintf("how is %q, want %s, %s or %s", asked.How, AskAgain, Skip, AnswerLast))
+		return nil, wrong(fmt.Sprintf("how is %q, want %s, %s, %s or %s", asked.How, AskAgain, Skip, AnswerLast, Forget))
 	}
 	is, err := rooms.Pauses.Get(ctx, chat)
 	switch {
@@ -186,7 +189,7 @@ func (a *API) resumeChat(ctx context.Context, rooms *Rooms, r *http.Request) (an
 			// given back, or by another resume, under the same id.
 			_, err := rooms.Journal.Publish(ctx, botmesh.Record{
 				Type: botmesh.TypeCommand, ID: record, Chat: chat, Resume: &botmesh.Resume{
-					Paused: next.Since, Resumed: next.Resumed, Ask: next.How == AskAgain, Through: next.Through, Keep: next.Keep,
+					Paused: next.Since, Resumed: next.Resumed, Ask: next.How == AskAgain, Forget: next.How == Forget, Through: next.Through, Keep: next.Keep,
 				},
 			})
 			return err

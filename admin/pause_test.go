@@ -232,3 +232,20 @@ func TestTheLastMessageIsTheUsers(t *testing.T) {
 		t.Errorf("got %+v, %v, want %d kept", p, err, last)
 	}
 }
+
+// Who forgets a chat has what came passed over, and tells the bot with the record that
+// wakes the chat.
+func TestAResumeThatForgets(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, openRooms(t))
+	for _, step := range [][2]string{{"pause", `{"new":true}`}, {"resume", `{"how":"forget"}`}} {
+		if w := d.ask(http.MethodPost, "/v1/chats/telegram%2F7/"+step[0], step[1]); w.Code != http.StatusOK {
+			t.Fatal(w.Body)
+		}
+	}
+	entries, err := d.rooms.Journal.List(t.Context(), journal.Filter{Chat: heldChat, Limit: 10})
+	must(t, err)
+	if len(entries) != 1 || entries[0].Record.Resume == nil || !entries[0].Record.Resume.Forget || entries[0].Record.Resume.Ask {
+		t.Errorf("got %+v, want one record, a resume that forgets", entries)
+	}
+}

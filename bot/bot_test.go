@@ -276,9 +276,14 @@ func TestStranded(t *testing.T) {
 	if _, err := b.Turn(t.Context(), unread, nil); !errors.Is(err, flow.ErrStranded) {
 		t.Errorf("a chat that can not be read: got %v, want ErrStranded", err)
 	}
+	forget := botmesh.Record{Type: botmesh.TypeCommand, Resume: &botmesh.Resume{Forget: true}}
+	out, err := b.Turn(t.Context(), botmesh.Run{State: unread.State, Record: forget}, nil)
+	if diff := cmp.Diff(botmesh.Outcome{}, out); diff != "" || err != nil || !b.Leaves(forget) {
+		t.Errorf("an operator's wish to forget it: got error %v, leads out %v, outcome (-want +got):\n%s", err, b.Leaves(forget), diff)
+	}
 	sends := []botmesh.Send{{Text: "from a backend"}}
 	unread.Record = botmesh.Record{Type: botmesh.TypeCommand, Sends: sends}
-	out, err := b.Turn(t.Context(), unread, nil)
+	out, err = b.Turn(t.Context(), unread, nil)
 	if diff := cmp.Diff(botmesh.Outcome{State: unread.State, Sends: sends}, out); diff != "" || err != nil {
 		t.Errorf("something said from outside in such a chat: got error %v, outcome (-want +got):\n%s", err, diff)
 	}

@@ -66,10 +66,10 @@ func isCancel(r botmesh.Record) bool {
 	return ok && strings.EqualFold(name, cancel)
 }
 
-// Leaves reports whether a record is the wish to cancel, which leads out of a flow that
-// this bot can not go on with. See [flow.ErrStranded].
+// Leaves reports whether a record is the wish to cancel, or an operator's to forget the
+// chat, which leads out of what this bot can not go on with. See [flow.ErrStranded].
 func (b *Bot) Leaves(r botmesh.Record) bool {
-	return (r.Type == botmesh.TypeMessage || r.Type == botmesh.TypeCallback) && isCancel(r)
+	return forgets(r) || (r.Type == botmesh.TypeMessage || r.Type == botmesh.TypeCallback) && isCancel(r)
 }
 
 // textOf is what a user wrote or, of a pressed button, its payload.

@@ -30,6 +30,9 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 	switch run.Record.Type {
 	case botmesh.TypeMessage, botmesh.TypeCallback, botmesh.TypeTimer:
 	case botmesh.TypeCommand:
+		if forgets(run.Record) {
+			return botmesh.Outcome{}, nil
+		}
 		if len(run.Record.Sends) == 0 && !asksAgain(run.Record) {
 			return botmesh.Outcome{Ignored: true}, nil
 		}
@@ -85,6 +88,9 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 
 // asksAgain reports whether a record is the end of a pause, with the wish to ask again.
 func asksAgain(r botmesh.Record) bool { return r.Resume != nil && r.Resume.Ask }
+
+// forgets reports whether a record is the end of a pause, with the wish to forget all of the chat.
+func forgets(r botmesh.Record) bool { return r.Resume != nil && r.Resume.Forget }
 
 // outcome is what the turn came to, in which a flow waited at before, or none did.
 func (t *turn) outcome(before *flow.Position) (botmesh.Outcome, error) {

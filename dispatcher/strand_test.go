@@ -11,8 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/dispatcher"
+	"github.com/botmesh-go/botmesh/journal"
 )
 
 // elder is the bot in a build that can not read what the counter keeps. It has /cancel, and
@@ -21,6 +23,8 @@ type elder struct{ *counter }
 
 func (e elder) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
 	switch {
+	case r.Record.Resume != nil && r.Record.Resume.Forget:
+		return botmesh.Outcome{}, nil
 	case r.Record.Message.Text == "/cancel":
 		return botmesh.Outcome{Sends: []botmesh.Send{{Text: "cancelled"}}}, nil
 	case r.Record.Message.Text == "/ping":
@@ -34,7 +38,9 @@ func (e elder) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmes
 	return botmesh.Outcome{}, fmt.Errorf("%w: there is no flow %q", botmesh.ErrStranded, "count")
 }
 
-func (e elder) Leaves(r botmesh.Record) bool { return r.Message.Text == "/cancel" }
+func (e elder) Leaves(r botmesh.Record) bool {
+	return r.Message.Text == "/cancel" || r.Resume != nil && r.Resume.Forget
+}
 
 // elder starts a worker of that build.
 func (w *world) elder(configure ...func(*dispatcher.Config)) (*replica, elder) {
@@ -138,6 +144,41 @@ func TestCancelLeadsAStrandedChatOut(t *testing.T) {
 			})
 		})
 	}
+}
+
+// So does an operator, who pauses it and has all of it forgotten, also if what it waits with
+// is no user's, as that is not passed over.
+//
+// DESIGN: N9.
+func TestAnOperatorLeadsAStrandedChatOut(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		o := pausing(w)
+		w.bot.on = nil
+		w.begun("a")
+		w.elder()
+		publish := func(r botmesh.Record) {
+			j, err := journal.Open(t.Context(), journal.Config{Bot: "demo", Inbox: w.stream("INBOX"), Dead: w.stream("DEAD")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Chat = key("a")
+			if _, err := j.Publish(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		publish(botmesh.Record{Type: botmesh.TypeEdit, ID: "edit"})
+		w.post("a", "two")
+		time.Sleep(time.Hour)
+		p := o.lift(o.pause("a", acts.All), 0)
+		publish(botmesh.Record{Type: botmesh.TypeCommand, ID: "resume", Resume: &botmesh.Resume{Paused: p.Since, Resumed: p.Resumed, Forget: true}})
+		w.post("a", "three")
+		w.settled(10 * time.Minute)
+		o.expect("forgotten", "a", "count: 1", "count: 1")
+		if dead := w.dead(); len(dead) != 0 {
+			t.Errorf("got dead letters %+v, want none", dead)
+		}
+	})
 }
 
 // What a chat said before it was stranded is delivered all the same, also if its platform

@@ -154,6 +154,7 @@ type chatsResume struct {
 	AskAgain   bool `xor:"how" help:"Pass over what the user wrote, and ask the open question again. The default."`
 	Skip       bool `xor:"how" help:"Pass over what the user wrote, and wait for the next message."`
 	AnswerLast bool `xor:"how" help:"Answer the last message alone."`
+	Forget     bool `xor:"how" help:"Pass over what the user wrote, and forget what is kept of the chat: its conversation and the values of handlers."`
 }
 
 // Run ends a pause.
@@ -164,6 +165,8 @@ func (c chatsResume) Run(ctx context.Context, a *app) error {
 		how = admin.Skip
 	case c.AnswerLast:
 		how = admin.AnswerLast
+	case c.Forget:
+		how = admin.Forget
 	}
 	return c.at(ctx, a, "/resume", map[string]string{"how": how})
 }
