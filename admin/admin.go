@@ -100,6 +100,7 @@ func New(cfg Config) (*API, error) {
 	a.mux.HandleFunc("POST /v1/chats/{chat}/hold", a.page(a.holdSends))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/release", a.page(a.releaseSends))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/drop", a.page(a.dropSend))
+	a.mux.HandleFunc("GET /v1/journal", a.page(a.listRecords))
 	a.mux.HandleFunc("GET /v1/tail", a.page(a.tail))
 	a.mux.HandleFunc("GET /v1/leases", a.page(a.listLeases))
 	a.mux.HandleFunc("POST /v1/leases/break", a.page(a.breakLease))

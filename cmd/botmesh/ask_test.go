@@ -39,6 +39,15 @@ func TestACommandAsksAWorker(t *testing.T) {
 	if all := asked[[]admin.Chat](t, env, "chats", "ls", "--all"); len(all) != 1 || all[0].Chat != chat {
 		t.Errorf("got %+v, want the chat %s alone", all, chat)
 	}
+	if all := asked[[]admin.Record](t, env, "journal", "ls", "--since=1h", "--last=5"); len(all) != 1 || all[0].Chat != chat || all[0].Message != nil {
+		t.Errorf("got %+v, want the record, without what it says", all)
+	}
+	if all := asked[[]admin.Record](t, env, "journal", "show", chat, "--from=1", "--until=2100-01-02T15:04:05Z"); len(all) != 1 || all[0].Message.Text != "/count" {
+		t.Errorf("got %+v, want the record in full", all)
+	}
+	if all := asked[[]admin.Record](t, env, "journal", "ls", "--from=2"); len(all) != 0 {
+		t.Errorf("got %+v, want none behind the first", all)
+	}
 	if code, _, stderr := finished(t, env, "chats", "pause", chat, "--reason=ana talks to them"); code != 0 {
 		t.Fatalf("got exit code %d: %s", code, stderr)
 	}

@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/journal"
 )
@@ -21,33 +24,6 @@ type journalCommand struct {
 	Replay journalReplay `cmd:"" help:"Run a chat's records again from the start: what the demo bot would send now. Nothing is sent or written, but with --deliver."`
 }
 
-// record is a record as it is shown.
-type record struct {
-	Seq     uint64             `json:"seq"`
-	Stored  time.Time          `json:"stored"`
-	Chat    string             `json:"chat"`
-	Type    botmesh.RecordType `json:"type"`
-	ID      string             `json:"id"`
-	User    string             `json:"user,omitempty"`
-	SentAt  time.Time          `json:"sent_at,omitzero"`
-	Message *botmesh.Message   `json:"message,omitempty"`
-	Raw     json.RawMessage    `json:"raw,omitempty"`
-	Error   string             `json:"error,omitempty"`
-}
-
-// shown is an entry without what it says, or with it.
-func shown(e journal.Entry, whole bool) record {
-	r := e.Record
-	s := record{Seq: r.Seq, Stored: r.Stored.UTC(), Chat: r.Chat.String(), Type: r.Type, ID: r.ID, User: r.User, SentAt: r.SentAt}
-	if whole {
-		s.Message, s.Raw = &r.Message, r.Raw
-	}
-	if e.Err != nil {
-		s.Error = e.Err.Error()
-	}
-	return s
-}
-
 // filter chooses records.
 type filter struct {
 	inRange
@@ -55,26 +31,57 @@ type filter struct {
 	Last  int `help:"The newest so many, in their order, in place of --limit."`
 }
 
-func (f filter) list(ctx context.Context, j *journal.Journal, chat botmesh.ChatKey, whole bool) ([]record, error) {
+// records lists what the journal has, as a worker answers if the settings name one, else as
+// the servers do: that needs NATS alone.
+func (f filter) records(ctx context.Context, a *app, chat botmesh.ChatKey, whole bool) (all []admin.Record, err error) {
 	if f.Limit < 1 || f.Limit > journal.MaxList {
 		return nil, config.Wrong(fmt.Errorf("--limit must be 1 to %d", journal.MaxList))
 	}
 	if f.Last < 0 || f.Last > journal.MaxList {
 		return nil, config.Wrong(fmt.Errorf("--last must be 1 to %d", journal.MaxList))
 	}
+	loaded, err := a.settings(nil)
+	if err != nil {
+		return nil, err
+	}
+	if loaded.AdminURL.IsSet() {
+		return all, a.withDesk(ctx, func(ctx context.Context, d *desk) error {
+			return d.ask(ctx, http.MethodGet, "/v1/journal", f.query(chat, whole), nil, &all)
+		})
+	}
 	want := journal.Filter{Chat: chat, From: f.From, To: f.To, Since: f.Since.Time, Until: f.Until.Time, Limit: f.Limit}
 	if f.Last > 0 {
 		want.Limit, want.Newest = f.Last, true
 	}
-	entries, err := j.List(ctx, want)
-	if err != nil {
-		return nil, err
+	return all, a.withJournal(ctx, func(ctx context.Context, j *journal.Journal, _ config.Config) (err error) {
+		all, err = admin.ListRecords(ctx, j, want, whole)
+		return err
+	})
+}
+
+// query is the filter as a worker is asked.
+func (f filter) query(chat botmesh.ChatKey, whole bool) url.Values {
+	q := url.Values{"limit": {strconv.Itoa(f.Limit)}}
+	if f.Last > 0 {
+		q = url.Values{"last": {strconv.Itoa(f.Last)}}
 	}
-	all := make([]record, len(entries))
-	for i, e := range entries {
-		all[i] = shown(e, whole)
+	if chat != (botmesh.ChatKey{}) {
+		q.Set("chat", chat.String())
 	}
-	return all, nil
+	if whole {
+		q.Set("text", "1")
+	}
+	for name, seq := range map[string]uint64{"from": f.From, "to": f.To} {
+		if seq > 0 {
+			q.Set(name, strconv.FormatUint(seq, 10))
+		}
+	}
+	for name, at := range map[string]time.Time{"since": f.Since.Time, "until": f.Until.Time} {
+		if !at.IsZero() {
+			q.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return q
 }
 
 type journalList struct {
@@ -92,16 +99,14 @@ func (c journalList) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	return a.withJournal(ctx, func(ctx context.Context, j *journal.Journal, _ config.Config) error {
-		all, err := c.list(ctx, j, chat, false)
-		if err != nil {
-			return err
-		}
-		return c.show(a.stdout, all, func(w io.Writer) error { return c.table(w, all) })
-	})
+	all, err := c.records(ctx, a, chat, false)
+	if err != nil {
+		return err
+	}
+	return c.show(a.stdout, all, func(w io.Writer) error { return c.table(w, all) })
 }
 
-func (c journalList) table(w io.Writer, all []record) error {
+func (c journalList) table(w io.Writer, all []admin.Record) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "SEQ\tSTORED\tCHAT\tTYPE\tID") // errors come from Flush
 	for _, r := range all {
@@ -125,19 +130,17 @@ func (c journalShow) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.withJournal(ctx, func(ctx context.Context, j *journal.Journal, _ config.Config) error {
-		all, err := c.list(ctx, j, chat, true)
-		if err != nil {
-			return err
-		}
-		if len(all) == 0 {
-			return noRecords(chat)
-		}
-		return c.show(a.stdout, all, func(w io.Writer) error { return write(w, all) })
-	})
+	all, err := c.records(ctx, a, chat, true)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return noRecords(chat)
+	}
+	return c.show(a.stdout, all, func(w io.Writer) error { return write(w, all) })
 }
 
-func write(w io.Writer, all []record) error {
+func write(w io.Writer, all []admin.Record) error {
 	var b strings.Builder
 	for _, r := range all {
 		fmt.Fprintf(&b, "#%d  %s  %s  id %s", r.Seq, r.Stored.Format(time.RFC3339), r.Type, r.ID)

@@ -102,7 +102,7 @@ func TestAHeldPartIsFoundAndReleased(t *testing.T) {
 			held += len(u.Held)
 		}
 		released := 0
-		for _, r := range asked[[]record](t, env, "journal", "ls", "--chat=telegram/42") {
+		for _, r := range asked[[]admin.Record](t, env, "journal", "ls", "--chat=telegram/42") {
 			if r.Type == botmesh.TypeCommand {
 				released++
 			}
