@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -27,17 +28,20 @@ func (h *hold) setCommands(ctx context.Context, next *checkpoint.Checkpoint, r b
 	case r.Hops >= botmesh.MaxHops:
 		return fmt.Errorf("a command to another chat after %d that led to it, want at most %d: do two chats answer each other?", r.Hops, botmesh.MaxHops)
 	}
-	for _, c := range commands {
+	commands = slices.Clone(commands) // and what is in them: they are the bot's
+	for i, c := range commands {
 		if err := c.Chat.Validate(); err != nil {
 			return fmt.Errorf("command to another chat: %w", err)
 		}
 		if len(c.Sends) == 0 {
 			return fmt.Errorf("command to another chat: nothing to send in %s", c.Chat)
 		}
-		for _, s := range c.Sends {
+		commands[i].Sends = slices.Clone(c.Sends)
+		for n, s := range c.Sends {
 			if err := s.Validate(); err != nil {
 				return fmt.Errorf("command to another chat: %w", err)
 			}
+			commands[i].Sends[n] = s.InUTF8() // as JSON makes it, but with the spans in their place
 		}
 	}
 	body, err := json.Marshal(commands)

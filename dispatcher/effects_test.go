@@ -175,6 +175,33 @@ func TestCommandsDoNotGoRoundForEver(t *testing.T) {
 	})
 }
 
+// What is sent in another chat is stored in UTF-8 before it goes there, and its spans stay
+// with their words.
+func TestSpansOfACommandStayWithTheirWords(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		given := botmesh.Send{Text: "\xff\xff bold", Spans: []botmesh.Span{{From: 3, To: 7, Style: botmesh.StyleBold}}}
+		told := make(chan botmesh.Send, 10)
+		w.bot.on = func(_ context.Context, r botmesh.Run, _ botmesh.Midway, _ botmesh.Outcome) (botmesh.Outcome, error) {
+			if r.Record.Type == botmesh.TypeCommand {
+				told <- r.Record.Sends[0]
+				return botmesh.Outcome{Ignored: true}, nil
+			}
+			return botmesh.Outcome{Commands: []botmesh.Command{{Chat: key("b"), Sends: []botmesh.Send{given}}}}, nil
+		}
+		w.start()
+		w.post("a", "1")
+		w.settled(time.Minute)
+		s := <-told
+		if len(s.Spans) != 1 || s.Text[s.Spans[0].From:s.Spans[0].To] != "bold" {
+			t.Errorf("got %q with %v, want its last word bold", s.Text, s.Spans)
+		}
+		if given.Text != "\xff\xff bold" || given.Spans[0].From != 3 {
+			t.Errorf("got %q with %v left with the bot, want it as it was", given.Text, given.Spans)
+		}
+	})
+}
+
 // What a commit can not hold is a failed try with a reason, and the chat goes on.
 //
 // SPEC: J8 X2.
