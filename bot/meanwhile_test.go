@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -218,5 +220,60 @@ func TestHooksSeeWhatComesMeanwhile(t *testing.T) {
 				t.Errorf("got through %d, want %d; said (-want +got):\n%s", through, c.through, diff)
 			}
 		})
+	}
+}
+
+// SPEC: H7 T3. A live conversation is joined by what comes meanwhile; /cancel ends its run and it,
+// and that is all the user is told.
+func TestALiveConversationAtWork(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		coming []string
+		says   string
+	}{
+		"joined":    {[]string{"b", "done"}, "a b done"},
+		"cancelled": {[]string{"b", "/cancel"}, "cancelled"},
+	} {
+		b := bot.New().Handover(bot.Handover{Lost: bot.Notify}).
+			Flow(flow.NewLive("live", func(l *flow.Live) error {
+				all, err := flow.Wait(l, ask.Text(), "Well?")
+				if err != nil {
+					return err
+				}
+				for !strings.HasSuffix(all, "done") {
+					select {
+					case m := <-l.Incoming():
+						all += " " + m.Text
+					case <-l.Context().Done():
+						return context.Cause(l.Context())
+					}
+				}
+				l.Say(all)
+				return nil
+			}, flow.Trigger("/go"), flow.Meanwhile(flow.Join)))
+		lives := flow.NewLives(nil)
+		begun, err := b.TurnIn(t.Context(), lives, botmesh.Run{Record: wrote(1, "/go"), Now: time.Now()}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &talker{coming: make(chan botmesh.Record, len(c.coming))}
+		for i, text := range c.coming {
+			m.coming <- wrote(uint64(i+3), text)
+		}
+		ctx, cut := context.WithCancelCause(t.Context())
+		m.cut = cut
+		run := botmesh.Run{Record: wrote(2, "a"), State: begun.State, Now: time.Now()}
+		out, err := b.TurnIn(ctx, lives, run, m)
+		if errors.Is(context.Cause(ctx), botmesh.ErrInterrupted) {
+			run.Also = m.given
+			out, err = b.TurnIn(t.Context(), lives, run, m)
+		}
+		cut(nil)
+		if err != nil || len(out.Sends) != 1 || out.Sends[0].Text != c.says || out.State != nil {
+			t.Errorf("%s: got %+v, %v, want %q and nothing kept", name, out, err, c.says)
+		}
+		if err := lives.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/botmesh-go/botmesh"
+	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/dispatcher"
 )
 
@@ -75,7 +76,7 @@ func TestAChatGoesToTheReplicaThatHasItsConversation(t *testing.T) {
 					w.settled(time.Minute)
 				}
 				got := log.take()
-				if len(got) != messages || slices.Contains(got, first[0]) != stays || len(slices.Compact(got)) > 1 {
+				if len(got) != messages || slices.Contains(got, first[0]) != stays || stays && len(slices.Compact(got)) > 1 {
 					t.Errorf("the first was run at replica %d, and then: got %q, want %d runs, all there: %t", home, got, messages, stays)
 				}
 				t.Log(messages, "messages took", time.Since(began))
@@ -98,4 +99,51 @@ func TestAChatGoesToTheReplicaThatHasItsConversation(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A call of a nudge that is here changes nothing, and one that is of no use opens no chat.
+func TestCallsOfNoUse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.bot.on = func(_ context.Context, _ botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+			time.Sleep(time.Second)
+			return o, nil
+		}
+		r := w.start()
+		other, err := coord.NewMemory(w.hub, coord.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := func(message string) {
+			t.Helper()
+			if err := other.Call(t.Context(), r.coord.Incarnation(), message); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, message := range map[string]string{
+			"of another build":   "come",
+			"of no chat":         `{"chat":{},"epoch":"e1","seq":1}`,
+			"of no record":       `{"chat":{"provider":"fake","chat":"1"},"epoch":"e1"}`,
+			"of another journal": `{"chat":{"provider":"fake","chat":"1"},"epoch":"e0","seq":1}`,
+		} {
+			call(message)
+			if got := r.d.Status().Lanes; len(got) > 0 {
+				t.Errorf("a call %s: got %+v, want no chat opened", name, got)
+			}
+		}
+		w.post("1", "x")
+		time.Sleep(time.Second / 2)
+		call(`{"chat":{"provider":"fake","chat":"1"},"epoch":"e1","seq":1}`) // of what runs
+		w.settled(lease / 3)
+		r.drain()
+		call(`{"chat":{"provider":"fake","chat":"1"},"epoch":"e1","seq":1}`) // too late
+		if got := w.bot.ran(); got != 1 {
+			t.Errorf("got %d runs, want 1", got)
+		}
+		if err := other.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.drainAll()
+	})
 }

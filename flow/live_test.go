@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -359,4 +360,23 @@ func BenchmarkLive(b *testing.B) {
 	if err := lives.Close(b.Context()); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// A copy that nobody comes back to ends, a minute after its patience.
+func TestALiveConversationThatNobodyComesBackTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		lives := flow.NewLives(nil)
+		if _, err := begun(t.Context(), sums(ended, flow.Patience(10*time.Minute)), lives, "1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10*time.Minute + 59*time.Second)
+		if lives.Len() != 1 {
+			t.Error("it ended before its time")
+		}
+		time.Sleep(2 * time.Second)
+		if err := <-ended; err != flow.ErrOver || lives.Len() != 0 {
+			t.Errorf("got error %v and %d that wait, want ErrOver and none", err, lives.Len())
+		}
+	})
 }
