@@ -18,8 +18,7 @@ const (
 
 // Stayer is a [Runner] whose conversations may be of use in one process alone.
 type Stayer interface {
-	// Stays reports whether a state is best gone on with by the process that committed it. It
-	// is asked only for the state of another process.
+	// Stays reports whether a state is best gone on with by the process that committed it.
 	Stays(state []byte) bool
 }
 

@@ -21,7 +21,7 @@ import (
 )
 
 // record brings one record to its end: applied, without effect, or set aside. A
-// failed run is run again here, under the same turn.
+// failed run is run again here, under the same turn, unless another replica waits.
 func (h *hold) record(e journal.Entry) error {
 	if errors.Is(e.Err, journal.ErrNewer) {
 		return h.d.parking.newer(h.chat, h.row, e.Err.Error())
@@ -105,11 +105,18 @@ func (h *hold) tries(r botmesh.Record) checkpoint.Tries {
 	return checkpoint.Tries{Record: r.Seq, Epoch: r.Epoch}
 }
 
-// backOff waits until a record may be run again, holding the turn but no slot.
+// backOff waits until a record may be run again, holding the turn but no slot. Where
+// another replica waits for the chat, the turn and the next try are that one's: this one
+// may be why the last failed, or took too long. A conversation that is best gone on with
+// here stays.
 func (h *hold) backOff(until time.Time) error {
 	wait := time.Until(until)
 	if wait <= 0 {
 		return nil
+	}
+	stayer, stays := h.d.cfg.Runner.(Stayer)
+	if h.turn.Waiting().Tickets > 0 && !(stays && stayer.Stays(h.cp.State)) {
+		return &laterError{until, "another replica waits for the chat"}
 	}
 	h.slot.give()
 	h.enter(PhaseBackoff, h.fence)

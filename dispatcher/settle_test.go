@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
@@ -115,4 +116,71 @@ func TestADrainWaitsForNoRunThatMayTakeLong(t *testing.T) {
 			t.Errorf("%d runs, want the long one again and the other", n)
 		}
 	})
+}
+
+// noted writes down the runs of one replica.
+type noted struct {
+	dispatcher.Runner
+	name string
+	runs *list[string]
+}
+
+func (c noted) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
+	c.runs.add(c.name + " " + r.Record.Message.Text)
+	return c.Runner.Run(ctx, r, m)
+}
+
+// staying is a bot whose conversations stay where they are.
+type staying struct{ noted }
+
+func (staying) Stays([]byte) bool { return true }
+
+// A run that was cut is tried again by another replica, if one waits for the chat: it may be
+// the first one that can not do it.
+//
+// SPEC: T4
+func TestTheNextTryIsThatOfAReplicaThatWaits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ another, stays bool }{
+		"nobody waits":  {},
+		"another waits": {another: true},
+		"it stays":      {another: true, stays: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, func(w *world) {
+				w.bot.on = func(ctx context.Context, r botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+					if r.Record.Message.Text == "long" && r.Try == 1 {
+						<-ctx.Done()
+						return o, ctx.Err()
+					}
+					return o, nil
+				}
+				var runs list[string]
+				var waits []func() bool
+				for _, name := range []string{"one", "two"} {
+					r := w.start(func(cfg *dispatcher.Config) {
+						n := noted{cfg.Runner, name, &runs}
+						if cfg.Runner = n; c.stays {
+							cfg.Runner = staying{n}
+						}
+					})
+					waits = append(waits, func() bool {
+						return slices.ContainsFunc(r.d.Status().Lanes, func(l dispatcher.LaneStatus) bool { return l.Phase == dispatcher.PhaseWaiting })
+					})
+				}
+				posted := 1
+				w.post("a", "long")
+				for synctest.Wait(); c.another && !waits[0]() && !waits[1](); synctest.Wait() {
+					w.post("a", "x") // whose nudge comes to either
+					posted++
+				}
+				w.settled(10 * time.Minute)
+				w.judge("a", posted, false)
+				if got := runs.all()[:2]; (got[0] != got[1]) != (c.another && !c.stays) {
+					t.Errorf("got the runs %q first, want both of one replica unless another waits for what does not stay", got)
+				}
+			})
+		})
+	}
 }

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/botmesh-go/botmesh/e2e/fleet"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
 )
 
@@ -143,22 +146,109 @@ func (s *scene) oneMessage(chats []handed) {
 	}
 }
 
-// Handlers listen at one worker while what is said meanwhile comes to any of them: what
-// comes to another is found in the journal.
+// A run that takes too long is cut, and the next try is that of another worker that waits
+// for the chat, while the first one lives. What the user said meanwhile is handled there too.
+//
+// SPEC: H9 H10 H13 T4
+func TestACutRunGoesOnAtTheWorkerThatWaits(t *testing.T) {
+	t.Parallel()
+	s := talking(t, map[string]string{"BOTMESH_SETTLE": "2s", "BOTMESH_DRAIN": "15s"})
+	var chats []handed
+	for _, h := range waitingChats {
+		if slices.Contains([]string{"handler", "step with its answer", growing, "hooks"}, h.row) {
+			chats = append(chats, h)
+		}
+	}
+	s.each(chats, func(h handed) []said { return h.first })
+	second := s.Workers[1]
+	if err := second.Start(s.within(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range chats {
+		chat := int64(i + 1)
+		h.again = nil
+		if h.row == "step with its answer" {
+			s.say(chat, "5")
+			h.next = append([]said{{"", h.next[0].bot}}, h.next[1:]...)
+		}
+		s.eventually(20*time.Second, "the other worker waits for "+h.row, func(ctx context.Context) error {
+			text := fmt.Sprint("more ", len(h.again))
+			s.say(chat, text) // whose nudge comes to either
+			h.again = append(h.again, said{"", "what is " + text + "?"})
+			return waits(ctx, second, fmt.Sprint("telegram/", chat))
+		})
+		chats[i] = h
+	}
+	s.each(chats, func(h handed) []said { return slices.Concat(h.next, h.again) })
+	s.verify(told(chats))
+	if got := s.sum(s.Workers[:1], "bot_lease_lost_total", `reason="settled"`); got < float64(len(chats)) {
+		t.Errorf("got %g runs cut at the first worker, want one of each of %d chats", got, len(chats))
+	}
+}
+
+// waits gives no error if a worker waits for the turn of a chat.
+func waits(ctx context.Context, w *fleet.Replica, chat string) error {
+	is, err := w.Status(ctx)
+	if err == nil && !slices.Contains(is.Lanes, fleet.Lane{Chat: chat, Phase: "waiting"}) {
+		err = fmt.Errorf("%s does not", w.Name)
+	}
+	return err
+}
+
+// Handlers listen at one worker while what is said meanwhile comes to another: it is found
+// in the journal.
 //
 // SPEC: J4 T1 T11 DESIGN C2
 func TestMessagesReachARunningHandlerFromAnyWorker(t *testing.T) {
 	t.Parallel()
-	s := talking(t, nil)
+	s := talking(t, map[string]string{"BOTMESH_LEASE": "15s"}) // of which a fifteenth passes until it is looked for
 	if err := s.Workers[1].Start(s.within(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	var chats []handed
-	for range 6 {
+	for range 8 {
 		chats = append(chats, meanwhileChats...)
 	}
 	s.each(chats, func(h handed) []said { return h.first })
+	watched, stop := context.WithCancel(t.Context())
+	reached := make(chan map[string]bool)
+	go func() { reached <- s.beside(watched) }()
 	s.each(chats, func(h handed) []said { return h.next })
+	stop()
+	if got := <-reached; len(got) == 0 {
+		t.Error("got no chat that waited at one worker while the other ran it: each message came to its own")
+	} else {
+		t.Logf("%d of %d chats were written to by way of the other worker", len(got), len(chats))
+	}
 	s.each(chats, func(h handed) []said { return h.again })
 	s.verify(told(chats))
+}
+
+// beside finds, until its context ends, the chats that one worker runs and another waits for.
+func (s *scene) beside(ctx context.Context) map[string]bool {
+	found := map[string]bool{}
+	for ctx.Err() == nil {
+		running := map[string]bool{}
+		var waiting []string
+		for _, w := range s.Workers {
+			is, err := w.Status(ctx)
+			if err != nil {
+				continue
+			}
+			for _, l := range is.Lanes {
+				switch l.Phase {
+				case "running":
+					running[l.Chat] = true
+				case "waiting":
+					waiting = append(waiting, l.Chat)
+				}
+			}
+		}
+		for _, chat := range waiting {
+			if running[chat] {
+				found[chat] = true
+			}
+		}
+	}
+	return found
 }

@@ -30,13 +30,10 @@ func TestEveryRowOfTheHandOverTablesHasATest(t *testing.T) {
 		want["TestHandOverOfFlowsThatAreNotKept/"+p.row] = true
 	}
 	got, ruled := map[string]bool{}, map[string]bool{}
-	for line := range strings.Lines(table) {
-		if !strings.HasPrefix(line, "| ") || strings.HasSuffix(line, "| test |\n") {
-			continue
-		}
-		m := handRow.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+	for _, line := range handRows(table) {
+		m := handRow.FindStringSubmatch(line)
 		if m == nil || !strings.Contains(tests, "\nfunc "+m[2]+"(t *testing.T)") {
-			t.Errorf("names no rule, or no test of this package: %s", line)
+			t.Errorf("names no rule, or no test of this package:\n%s", line)
 			continue
 		}
 		for _, rule := range strings.Fields(m[1]) {
@@ -58,6 +55,23 @@ func TestEveryRowOfTheHandOverTablesHasATest(t *testing.T) {
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(rules)), slices.Sorted(maps.Keys(ruled))); diff != "" || len(rules) == 0 {
 		t.Errorf("rules with a row (-want +got):\n%s", diff)
 	}
+}
+
+// handRows are the rows of the tables in a text that are of hand-overs: their last columns
+// are rules and a test.
+func handRows(text string) (rows []string) {
+	in := false
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case strings.HasSuffix(line, "| rules | test |"):
+			in = true
+		case !strings.HasPrefix(line, "|"):
+			in = false
+		case in && !strings.HasPrefix(line, "|--"):
+			rows = append(rows, line)
+		}
+	}
+	return rows
 }
 
 // section is what stands in a file between two of its parts.
