@@ -36,7 +36,7 @@ type call struct {
 // is lost where the call is, or where who was called dies or has no room.
 func (h *hold) elsewhere() error {
 	by, runner := h.cp.By, h.d.cfg.Runner
-	stayer, stays := runner.(Stayer)
+	stayer, stays := as[Stayer](runner)
 	caller, calls := coord.As[coord.Caller](h.d.cfg.Coordinator)
 	if !stays || !calls || by == "" || by == h.d.cfg.Coordinator.Incarnation() || h.first.Delivered == called || h.first.Delivered > maxCalls {
 		return nil

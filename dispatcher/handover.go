@@ -19,7 +19,7 @@ func (h *hold) handedOver(ctx context.Context, m botmesh.Handover, from string) 
 	trace.SpanFromContext(ctx).AddEvent("handover", trace.WithAttributes(
 		telemetry.KeyFrom.String(m.From), telemetry.KeyFlow.String(m.Flow), outcome))
 	h.d.log.InfoContext(ctx, "conversation handed over", "chat", h.chat, "flow", m.Flow, "from", m.From, "outcome", string(m.Result))
-	if observer, ok := h.d.cfg.Runner.(HandoverObserver); ok {
+	if observer, ok := as[HandoverObserver](h.d.cfg.Runner); ok {
 		h.tell(ctx, func(ctx context.Context) { observer.HandedOver(ctx, m) })
 	}
 }

@@ -22,7 +22,7 @@ func (h *hold) lose(ctx context.Context, loss botmesh.LossReason) {
 		lostIn(trace.SpanFromContext(ctx), loss)
 	}
 	h.d.log.WarnContext(ctx, "turn lost", "chat", h.chat, "fence", h.fence, "reason", string(loss))
-	if observer, ok := h.d.cfg.Runner.(LossObserver); ok {
+	if observer, ok := as[LossObserver](h.d.cfg.Runner); ok {
 		m := botmesh.TurnLost{Chat: h.chat, Fence: h.fence, Reason: loss}
 		h.tell(ctx, func(ctx context.Context) { observer.TurnLost(ctx, m) })
 	}

@@ -21,6 +21,27 @@ type Runner interface {
 	Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error)
 }
 
+// Within is a [Runner] around another: what that is beside a Runner, this one is too.
+type Within interface {
+	// Unwrap returns the Runner within.
+	Unwrap() Runner
+}
+
+// as returns a Runner, or one within it, as what else it is.
+func as[T any](r Runner) (t T, ok bool) {
+	for r != nil {
+		if t, ok = r.(T); ok {
+			return t, true
+		}
+		w, around := r.(Within)
+		if !around {
+			break
+		}
+		r = w.Unwrap()
+	}
+	return t, false
+}
+
 // Leaver is a [Runner] whose users can leave a conversation that it can not go on with.
 type Leaver interface {
 	// Leaves reports whether a record ends the chat's conversation wherever that stands. A

@@ -91,6 +91,6 @@ func (h *hold) behind(seq uint64) (entries []journal.Entry, err error) {
 
 // leaves reports whether a record ends the chat's conversation, wherever it stands.
 func (h *hold) leaves(r botmesh.Record) bool {
-	leaver, ok := h.d.cfg.Runner.(Leaver)
+	leaver, ok := as[Leaver](h.d.cfg.Runner)
 	return ok && leaver.Leaves(r)
 }

@@ -42,10 +42,15 @@ func (e elder) Leaves(r botmesh.Record) bool {
 	return r.Message.Text == "/cancel" || r.Resume != nil && r.Resume.Forget
 }
 
+// around is a Runner around another.
+type around struct{ dispatcher.Runner }
+
+func (a around) Unwrap() dispatcher.Runner { return a.Runner }
+
 // elder starts a worker of that build.
 func (w *world) elder(configure ...func(*dispatcher.Config)) (*replica, elder) {
 	e := elder{&counter{}}
-	return w.start(append(configure, func(c *dispatcher.Config) { c.Runner, c.ParkAfter = e, 3*time.Minute })...), e
+	return w.start(append(configure, func(c *dispatcher.Config) { c.Runner, c.ParkAfter = around{e}, 3*time.Minute })...), e
 }
 
 // begun has a newer build, which is gone then, leave a state in a chat.

@@ -34,24 +34,10 @@ type undelivered struct {
 	log  *slog.Logger
 }
 
-var (
-	_ dispatcher.HandoverObserver = (*undelivered)(nil)
-	_ dispatcher.LossObserver     = (*undelivered)(nil)
-)
+var _ dispatcher.Within = (*undelivered)(nil)
 
-// HandedOver implements [dispatcher.HandoverObserver] for the runner within.
-func (u *undelivered) HandedOver(ctx context.Context, m botmesh.Handover) {
-	if o, ok := u.Runner.(dispatcher.HandoverObserver); ok {
-		o.HandedOver(ctx, m)
-	}
-}
-
-// TurnLost implements [dispatcher.LossObserver] for the runner within.
-func (u *undelivered) TurnLost(ctx context.Context, m botmesh.TurnLost) {
-	if o, ok := u.Runner.(dispatcher.LossObserver); ok {
-		o.TurnLost(ctx, m)
-	}
-}
+// Unwrap implements [dispatcher.Within].
+func (u *undelivered) Unwrap() dispatcher.Runner { return u.Runner }
 
 // Run implements [dispatcher.Runner].
 func (u *undelivered) Run(ctx context.Context, run botmesh.Run, m botmesh.Midway) (botmesh.Outcome, error) {
