@@ -39,6 +39,8 @@ type Config struct {
 	Decides, Forwards bool
 	// Another is a build whose questions in flows that are not kept are others.
 	Another bool
+	// Later is a build whose kept flows have other steps and questions.
+	Later bool
 }
 
 // Bot makes the bot of one replica.
@@ -59,6 +61,7 @@ func Bot(cfg Config) *bot.Bot {
 	b.Flow(listFlow())
 	b.Flow(tripFlow(replica)).Flow(stepFlow(replica, "step", "", flow.Trigger("/step")))
 	notKept(b, cfg)
+	builds(b, cfg.Later)
 	clocks(b, cfg)
 	hearing(b, replica)
 	b.Command("/work <where to stand still>", func(c *bot.Context) error {

@@ -17,5 +17,6 @@ func main() {
 		Decides:  os.Getenv("TALK_DECIDES") == "1",
 		Forwards: os.Getenv("TALK_FORWARDS") == "1",
 		Another:  os.Getenv("TALK_ANOTHER") == "1",
+		Later:    os.Getenv("TALK_LATER") == "1",
 	}))
 }
