@@ -216,7 +216,7 @@ func (h *hold) noteTry(r botmesh.Record, tries checkpoint.Tries, cause error) er
 	telemetry.TurnRetries.Add(ctx, 1)
 	next := h.cp
 	next.Tries, next.Effects = &tries, nil
-	if next.Claim != nil && next.Claim.Alone {
+	if next.Claim != nil && (next.Claim.Alone || !h.blind()) {
 		next.Claim = nil // it ended, whatever becomes of this process while it waits
 	}
 	return h.write(ctx, next, 0, math.MaxInt)

@@ -34,7 +34,11 @@ type parkedChat struct {
 	why         string
 	since, seen time.Time
 	parked      bool
-	row         checkpoint.Row // without its value: while it is there nobody has served the chat
+	// revision is what nobody may have replaced who has served the chat; of a stranded one
+	// that is its record, which stands in tries.
+	revision uint64
+	nonce    string
+	tries    *checkpoint.Tries
 	// through is the highest record that a look saw of a stranded chat, which found no way
 	// out; zero of one that is not stranded.
 	through uint64
@@ -56,21 +60,21 @@ func (p *parking) newer(chat botmesh.ChatKey, row checkpoint.Row, why string) er
 		since = c.since
 	}
 	p.mu.Unlock()
-	return p.note(parkedChat{chat: chat, row: row, why: why, since: since})
+	return p.note(parkedChat{chat: chat, revision: row.Revision, nonce: row.Nonce, why: why, since: since})
 }
 
 // stranded notes that this build can not go on from a chat's state, of whose records it
 // saw those up to through, and says until when to put it off.
-func (p *parking) stranded(chat botmesh.ChatKey, row checkpoint.Row, tries checkpoint.Tries, through uint64) error {
-	return p.note(parkedChat{chat: chat, row: row, why: tries.Error, since: tries.Stranded, through: through})
+func (p *parking) stranded(chat botmesh.ChatKey, tries checkpoint.Tries, through uint64) error {
+	return p.note(parkedChat{chat: chat, tries: &tries, why: tries.Error, since: tries.Stranded, through: through})
 }
 
-// same says until when to put a chat off that was found stranded, if it still is: the
-// same checkpoint is there, and no record that was not seen then. Its run would be no other.
-func (p *parking) same(chat botmesh.ChatKey, row checkpoint.Row, highest uint64) error {
+// same says until when to put a chat off that was found stranded, if it still is: by the
+// same record, and there is none that was not seen then. Its run would be no other.
+func (p *parking) same(chat botmesh.ChatKey, now chatCopy, highest uint64) error {
 	p.mu.Lock()
 	c := p.chats[chat.Key()]
-	if c == nil || c.through < highest || !c.at(row) {
+	if c == nil || c.through < highest || !c.at(now) {
 		p.mu.Unlock()
 		return nil
 	}
@@ -89,8 +93,13 @@ func (p *parking) seenThrough(chat botmesh.ChatKey) uint64 {
 	return 0
 }
 
-func (c *parkedChat) at(row checkpoint.Row) bool {
-	return c.row.Revision == row.Revision && c.row.Nonce == row.Nonce
+// at reports whether nobody has served the chat since, whose checkpoint is now that.
+func (c *parkedChat) at(now chatCopy) bool {
+	if c.tries == nil {
+		return c.revision == now.row.Revision && c.nonce == now.row.Nonce
+	}
+	is := now.cp.Tries
+	return is != nil && is.Epoch == c.tries.Epoch && is.Record == c.tries.Record && is.Stranded.Equal(c.tries.Stranded)
 }
 
 func (p *parking) note(is parkedChat) error {
@@ -103,7 +112,7 @@ func (p *parking) note(is parkedChat) error {
 			p.removeLocked(key)
 		}
 	}
-	is.row.Value, is.seen = nil, now
+	is.seen = now
 	if !is.parked && waits >= p.after {
 		is.parked = true
 		telemetry.ChatsParked.Add(context.Background(), 1)
@@ -145,10 +154,11 @@ func (p *parking) unseen() (all []parkedChat) {
 func (d *Dispatcher) lookAtParked(ctx context.Context) {
 	for _, c := range d.parking.unseen() {
 		row, err := d.cfg.Store.Load(ctx, c.chat.Key())
+		cp, _ := checkpoint.Decode(row.Value) // of what can not be read the revision counts
 		switch {
 		case err != nil:
 			return // looked at again soon
-		case c.at(row):
+		case c.at(chatCopy{row: row, cp: cp}):
 			_ = d.parking.note(c) // it came by elsewhere
 		default:
 			d.parking.served(c.chat.Key())

@@ -40,7 +40,7 @@ func (h *hold) strand(r botmesh.Record, tries checkpoint.Tries, cause error) err
 			return err
 		}
 	}
-	return h.d.parking.stranded(h.chat, h.row, tries, through)
+	return h.d.parking.stranded(h.chat, tries, through)
 }
 
 // wayOut looks behind a stranded record for one that leads out, and returns up to where it

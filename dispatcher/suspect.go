@@ -16,6 +16,9 @@ import (
 // death on a record is a suspect and runs with no other beside it in its process,
 // and from then on only a death during such a run counts. The innocent come through
 // their first; the guilty is convicted by its second.
+//
+// Nor is to blame who did not run. A record that waits, for its next try or for another
+// build, has no claim, and each of its runs begins with one.
 const (
 	suspected = 2 // deaths from which a record runs alone
 	convicted = 4 // deaths from which it does not run any more
@@ -41,7 +44,10 @@ func (h *hold) claim(r botmesh.Record) error {
 		tries.Deaths++
 	}
 	next := h.cp
-	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now()}
+	next.Claim = nil
+	if !waits(tries) {
+		next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now()}
+	}
 	next.Tries, next.Effects = &tries, nil
 	ctx := telemetry.Extract(h.ctx, r.Trace)
 	if err := h.write(ctx, next, 0, math.MaxInt); err != nil {
@@ -75,6 +81,8 @@ func (h *hold) lastRun(r botmesh.Record, tries checkpoint.Tries) (died, write bo
 		}
 		died, err = h.died(claim.Incarnation)
 		return died, true, err
+	case waits(tries) && (claim == nil || unclean && claim.Incarnation != prev.Incarnation):
+		return false, false, nil // its last run had ended, the next one not begun
 	case unclean:
 		died, err = h.died(prev.Incarnation)
 		return died, true, err
@@ -92,6 +100,9 @@ func (h *hold) lastRun(r botmesh.Record, tries checkpoint.Tries) (died, write bo
 	died, err = h.died(claim.Incarnation)
 	return died, died, err
 }
+
+// waits reports whether a record that has such tries is left alone between its runs.
+func waits(t checkpoint.Tries) bool { return t.N > 0 || !t.Stranded.IsZero() }
 
 // died reports whether another process is gone.
 func (h *hold) died(incarnation string) (bool, error) {
@@ -126,8 +137,11 @@ func (h *hold) company(tries checkpoint.Tries) (leave func(), err error) {
 	}
 	leave = func() { h.d.runs.Release(weight) }
 	claim := h.renewClaim
-	if tries.Deaths >= suspected {
+	switch c := h.cp.Claim; {
+	case tries.Deaths >= suspected:
 		claim = h.claimAlone
+	case waits(tries) && (c == nil || c.Incarnation != h.d.cfg.Coordinator.Incarnation()):
+		claim = func() error { return h.writeClaim(false) }
 	}
 	if err := claim(); err != nil {
 		leave()
@@ -140,13 +154,16 @@ func (h *hold) company(tries checkpoint.Tries) (leave func(), err error) {
 // is nobody's fault; one after it is this record's.
 func (h *hold) claimAlone() error { return h.writeClaim(true) }
 
-// unclaim takes the claim of a lone run away that was cut off, so that this process
+// unclaim takes the claim of a lone run away that was cut off, or of another try, so that this process
 // may end without being counted, and that of a blind turn, so that nobody waits for it.
 // Best effort: whoever is granted the turn next sees that it was given up, unless it
 // dies before it has looked; whoever comes blind waits for a lease.
 func (h *hold) unclaim() {
 	claim := h.cp.Claim
-	if !h.current || claim == nil || !claim.Alone && !h.blind() || claim.Incarnation != h.d.cfg.Coordinator.Incarnation() {
+	if !h.current || claim == nil || claim.Incarnation != h.d.cfg.Coordinator.Incarnation() {
+		return
+	}
+	if !claim.Alone && !h.blind() && (h.cp.Tries == nil || !waits(*h.cp.Tries)) {
 		return
 	}
 	next := h.cp

@@ -282,3 +282,71 @@ func TestADrainThatCutsALoneRunIsNoDeath(t *testing.T) {
 		}
 	})
 }
+
+// A death counts against a record that ran, and against none that waited for its next try,
+// or for another build, while its holder had the turn.
+//
+// DESIGN: N5 N6.
+func TestADeathWhileARecordWaitsIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dies func(w *world, r *replica, ran *list[int]) // ends the first replica
+		want int
+	}{
+		"in its first run": {func(w *world, r *replica, ran *list[int]) {
+			w.waitFor(func() bool { return len(ran.all()) == 1 })
+		}, 1},
+		"between its tries": {func(w *world, r *replica, ran *list[int]) {
+			w.waitFor(func() bool { return w.checkpointed("a") && w.checkpoint("a").Tries.N == 1 })
+		}, 0},
+		"in its second run": {func(w *world, r *replica, ran *list[int]) {
+			w.waitFor(func() bool { return len(ran.all()) == 2 })
+		}, 1},
+		"between its tries, again": {func(w *world, r *replica, ran *list[int]) {
+			w.waitFor(func() bool { return w.checkpointed("a") && w.checkpoint("a").Tries.N == 2 })
+		}, 0},
+	} {
+		for _, forgets := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, forgotten %v", name, forgets), func(t *testing.T) {
+				t.Parallel()
+				play(t, func(w *world) {
+					var ran list[int]
+					w.bot.on = func(ctx context.Context, _ botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+						ran.add(1)
+						select {
+						case <-time.After(time.Second):
+							return o, errNo
+						case <-ctx.Done():
+							return o, ctx.Err()
+						}
+					}
+					r := w.start()
+					w.post("a", "one")
+					c.dies(w, r, &ran)
+					r.gate.kill()
+					<-r.done
+					if forgets {
+						w.hub.Forget()
+					}
+					var counted list[int]
+					w.bot.on = func(_ context.Context, _ botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+						if tries := w.checkpoint("a").Tries; tries != nil {
+							counted.add(tries.Deaths)
+						}
+						return o, nil
+					}
+					w.start()
+					w.settled(5 * time.Minute)
+					w.judge("a", 1, false)
+					deaths := 0
+					for _, n := range counted.all() {
+						deaths += n
+					}
+					if deaths != c.want && !(forgets && deaths == 0) { // who forgot may not know of a first run
+						t.Errorf("got %d deaths, want %d", deaths, c.want)
+					}
+				})
+			})
+		}
+	}
+}
