@@ -4,7 +4,7 @@ STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 20s
 
 .DEFAULT_GOAL := help
-.PHONY: help build dev fmt lint test race bench bugs fuzz
+.PHONY: help build dev fmt lint flows test race bench bugs fuzz
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,11 @@ lint: ## Check format, go vet and staticcheck.
 	go vet ./...
 	$(STATICCHECK) ./...
 	cd deploy/check && go vet . && $(STATICCHECK) .
+
+flows: ## Compare the flows of the bots in here with their locks: what becomes of chats that wait.
+	go run ./cmd/worker flows diff examples/demo/flows.lock
+	go run ./examples/order flows diff examples/order/flows.lock
+	go run ./examples/pizza flows diff examples/pizza/testdata/flows.lock
 
 # The black-box tests run by themselves: some of them measure. What is in
 # deploy is read by those it is for, and the rules run in Prometheus, in a module of its own: what

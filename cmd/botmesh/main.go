@@ -12,6 +12,7 @@
 //	botmesh doctor                  what will hurt: servers, streams, clocks, chats that wait
 //	botmesh streams plan|apply      the streams as they should be
 //	botmesh config print            every setting and where it comes from
+//	botmesh flows                   how a bot's own program compares its flows with a lock
 //
 // Settings are those of the servers: flags, BOTMESH_ variables, a YAML file.
 package main
@@ -41,6 +42,7 @@ type commands struct {
 	Doctor  doctorCommand  `cmd:"" help:"What will hurt the bot: servers, streams, clocks, chats that wait."`
 	Streams streamsCommand `cmd:"" help:"The streams as they should be."`
 	Config  configCommand  `cmd:"" help:"The settings."`
+	Flows   flowsCommand   `cmd:"" help:"Say how a bot's own program writes down what chats that wait depend on, and compares a build with it."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
