@@ -3,6 +3,7 @@ package dispatcher_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/dispatcher"
+	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/journal"
 )
 
@@ -150,6 +152,56 @@ func TestCancelLeadsAStrandedChatOut(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lagging is a journal whose servers show nothing of a chat's records from a sequence on
+// until a time, but for the leader.
+type lagging struct {
+	jet.Stream
+	w     *world
+	from  uint64
+	until time.Time
+}
+
+func (l *lagging) Range(ctx context.Context, subject string, from uint64, limit int) ([]jet.Stored, error) {
+	all, err := l.Stream.Range(ctx, subject, from, limit)
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	if time.Now().Before(l.until) {
+		all = slices.DeleteFunc(all, func(m jet.Stored) bool { return m.Seq >= l.from })
+	}
+	return all, err
+}
+
+// A wish to cancel that the server which is asked does not show yet is looked for again
+// soon, and not when the chat comes by the next time.
+//
+// DESIGN: N3.
+func TestAWayOutThatIsNotShownYetIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		w.begun("a")
+		l := &lagging{w: w, from: 3}
+		w.wrap = func(kind string, s jet.Stream) jet.Stream {
+			if kind == "INBOX" {
+				l.Stream = s
+				return l
+			}
+			return s
+		}
+		w.elder()
+		w.post("a", "two")
+		time.Sleep(time.Hour)
+		w.mu.Lock()
+		l.until = time.Now().Add(3 * time.Second)
+		w.mu.Unlock()
+		w.post("a", "/cancel")
+		left := time.Now()
+		w.waitFor(func() bool { return len(w.platform.texts("a")) == 2 })
+		if took := time.Since(left); took > 10*time.Second {
+			t.Errorf("led out %v after /cancel, want it soon after it is shown", took)
+		}
+	})
 }
 
 // So does an operator, who pauses it and has all of it forgotten, also if what it waits with

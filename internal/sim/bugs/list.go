@@ -63,6 +63,9 @@ var lane = []bug{
 		old: "weight = int64(h.d.cfg.Concurrency)", new: "weight = 1"},
 	{rule: "N6", why: "a suspect is blamed for any death", file: "dispatcher/suspect.go",
 		old: "if claim == nil || !claim.Alone || prev.Released", new: "if claim == nil || prev.Released"},
+	{rule: "N6", why: "a record is blamed for a death while it waits for its next try", file: "dispatcher/suspect.go",
+		old: "case waits(tries) && (claim == nil", new: "case false && (claim == nil",
+		elsewhere: "./dispatcher TestADeathWhileARecordWaitsIsNotItsOwn", unseen: "it takes four deaths to convict"},
 	{rule: "N6", why: "the count of deliveries is a verdict", file: recordGo,
 		old: "if tries.Deaths >= convicted {", new: "if tries.Deaths >= convicted || h.first.Delivered > 5 {"},
 	{rule: "N7", why: "every timer that fires counts", file: recordGo,
@@ -73,7 +76,16 @@ var lane = []bug{
 		old: "if anew || time.Since(t.At) > overdue {", new: "if time.Since(t.At) > 1000*overdue {"},
 	{rule: "N8", why: "a checkpoint of a newer deploy is run all the same", file: chatGo,
 		old: "case l.d.cfg.Deploy != 0 && cp.Deploy > l.d.cfg.Deploy:", new: "case false:",
-		elsewhere: "./dispatcher TestAnOlderDeployRunsNothing", unseen: "all replicas here are of one build"},
+		elsewhere: "./dispatcher TestAnOlderDeployRunsNothing", unseen: oneBuild},
+	{rule: "N8", why: "a record that waits for another build spends its tries", file: recordGo,
+		old: "case errors.Is(err, botmesh.ErrStranded):\n\t\t\treturn", new: "case false:\n\t\t\treturn",
+		elsewhere: "./dispatcher TestAStrandedChatWaitsForABuildThatCanGoOn", unseen: oneBuild},
+	{rule: "N8", why: "what leads a stranded chat out is looked for among the records that are read at once", file: "dispatcher/strand.go",
+		old: "more = len(entries) == readLimit", new: "more = false",
+		elsewhere: "./dispatcher TestCancelLeadsAStrandedChatOut", unseen: oneBuild},
+	{rule: "N8", why: "a stranded chat is not told what was said to it before", file: holdGo,
+		old: "if err != nil && !(h.current && errors.As(err, &h.parked)) {", new: "if err != nil {",
+		elsewhere: "./dispatcher TestAStrandedChatIsStillToldWhatWasSaid", unseen: oneBuild},
 	{rule: "N9", why: "a paused chat is run", file: "dispatcher/pause.go",
 		old: "if p.StopsTurns() {", new: "if false {",
 		elsewhere: "./dispatcher TestAPausedChatWaitsThroughRestarts", unseen: noPause},
@@ -315,6 +327,8 @@ var away = []bug{
 		old: "lease/60 + rand.N(lease/15)", new: "min(0, lease/60+rand.N(lease/15))",
 		elsewhere: "./dispatcher TestABlindLoserLeavesTheChat", unseen: noBlind},
 }
+
+const oneBuild = "all replicas here are of one build"
 
 const noPause = "no chat here is paused"
 
