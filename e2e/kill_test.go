@@ -114,45 +114,6 @@ func killedBetweenQuestions(t *testing.T, chat int64, answers []string, end stri
 	}
 }
 
-// A reminder fires on whichever worker is alive, once: its worker is killed, and then
-// all are dead when it is due.
-//
-// SPEC: H12 S2 DESIGN N7 HOLE H11
-func TestReminderOutlivesItsWorkers(t *testing.T) {
-	t.Parallel()
-	s := started(t, quick)
-	const first, second = 1, 2
-	s.say(first, "/remind 4s tea")
-	s.hears(first, "ok", 20*time.Second)
-	s.Kill(t.Context(), s.lastCaller(first))
-	s.hears(first, "reminder: tea", 30*time.Second)
-
-	s.say(second, "/remind 1s egg")
-	s.hears(second, "ok", 20*time.Second)
-	for _, w := range s.Workers {
-		s.Kill(t.Context(), w)
-	}
-	js := s.jetStream()
-	s.eventually(20*time.Second, "it is due", func(ctx context.Context) error {
-		str, err := js.Stream(ctx, inbox)
-		if err != nil {
-			return err
-		}
-		last, err := str.GetLastMsgForSubject(ctx, "bot.in.demo.telegram.2")
-		if err == nil && last.Header.Get("Bot-Type") != "timer" {
-			err = fmt.Errorf("the chat's last record is a %s", last.Header.Get("Bot-Type"))
-		}
-		return err
-	})
-	for _, w := range s.Workers {
-		if err := w.Launch(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.hears(second, "reminder: egg", 30*time.Second)
-	s.verify(map[string][]string{"1": {"ok", "reminder: tea"}, "2": {"ok", "reminder: egg"}})
-}
-
 func distinct(texts []string) []string {
 	var out []string
 	for _, text := range texts {
