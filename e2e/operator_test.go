@@ -78,6 +78,8 @@ func (o *office) looking() []documented {
 		{command: "botmesh chats tail -o json", says: `"chat":"telegram/42"`, follows: true},
 		{command: "botmesh chats ls", says: "CHAT"},
 		{command: "botmesh chats ls --state=waiting", says: "CHAT"},
+		{command: "botmesh chats ls --state=unreadable", says: "CHAT"},
+		{command: "botmesh flows", says: "flows lock"},
 		{command: "botmesh chats ls --all", says: chatKey},
 		{command: "botmesh journal ls --since=1h", says: chatKey},
 		{command: "botmesh journal show telegram/42 --last=5", says: "#20 "},
@@ -111,6 +113,7 @@ func (o *office) stopping() []documented {
 		{command: "botmesh chats resume telegram/42", says: "ask-again"},
 		{command: "botmesh chats resume telegram/42 --skip", says: "skip", before: paused},
 		{command: "botmesh chats resume telegram/42 --answer-last", says: "answer-last", before: paused},
+		{command: "botmesh chats resume telegram/42 --forget", says: "forget", before: paused},
 		{command: "botmesh acts ls --chat=telegram/42", says: "chats pause"},
 	}
 }

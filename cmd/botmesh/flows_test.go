@@ -8,10 +8,10 @@ import (
 // Whoever asks this program about flows is told which one knows them.
 func TestFlowsAreOfABotsOwnProgram(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"flows"}, {"flows", "lock"}, {"flows", "diff", "my.lock"}} {
-		code, out, errs := finished(t, nil, args...)
-		if code != 2 || out != "" || !strings.Contains(errs, "go run ./cmd/mybot flows lock") {
-			t.Errorf("%v: got exit code %d, %q and %q, want 2 and how to do it", args, code, out, errs)
+	for args, want := range map[string]int{"flows": 0, "flows -o json": 0, "flows lock": 2, "flows diff my.lock": 2} {
+		code, out, errs := finished(t, nil, strings.Fields(args)...)
+		if code != want || !strings.Contains(out+errs, "go run ./cmd/mybot flows lock") {
+			t.Errorf("%v: got exit code %d, %q and %q, want %d and how to do it", args, code, out, errs, want)
 		}
 	}
 }
