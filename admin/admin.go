@@ -59,8 +59,10 @@ type Config struct {
 	Providers []string
 	// Rooms returns what is looked at and acted on, nil while it is not open. Without
 	// it there is only the sending.
-	Rooms  func() *Rooms
-	Logger *slog.Logger // defaults to discarding
+	Rooms func() *Rooms
+	// Servers looks at what is below the bot. Without it the pages for that are absent.
+	Servers Servers
+	Logger  *slog.Logger // defaults to discarding
 }
 
 // API answers the requests below /v1. Safe for concurrent use.
@@ -100,6 +102,8 @@ func New(cfg Config) (*API, error) {
 	a.mux.HandleFunc("POST /v1/chats/{chat}/hold", a.page(a.holdSends))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/release", a.page(a.releaseSends))
 	a.mux.HandleFunc("POST /v1/chats/{chat}/drop", a.page(a.dropSend))
+	a.mux.HandleFunc("GET /v1/streams/plan", a.answer(a.planStreams))
+	a.mux.HandleFunc("GET /v1/doctor", a.answer(a.examine))
 	a.mux.HandleFunc("GET /v1/journal", a.page(a.listRecords))
 	a.mux.HandleFunc("GET /v1/tail", a.page(a.tail))
 	a.mux.HandleFunc("GET /v1/leases", a.page(a.listLeases))

@@ -47,20 +47,32 @@ type Turns interface {
 //	409  somebody else was there first: look again
 //	503  the rooms are not open, or nobody could answer: ask again
 func (a *API) page(ask func(ctx context.Context, rooms *Rooms, r *http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), askTime)
-		defer cancel()
+	return a.answer(func(ctx context.Context, r *http.Request) (any, error) {
 		if a.cfg.Rooms == nil {
-			refuse(w, http.StatusNotFound, "this program serves no chats")
-			return
+			return nil, absent("this program serves no chats")
 		}
 		rooms := a.cfg.Rooms()
 		if rooms == nil {
+			return nil, errClosed
+		}
+		return ask(ctx, rooms, r)
+	})
+}
+
+// errClosed says that the rooms are not open.
+var errClosed = told{botmesh.ErrRefused, "not serving yet"}
+
+// answer is [API.page] of what needs no rooms.
+func (a *API) answer(ask func(ctx context.Context, r *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), askTime)
+		defer cancel()
+		body, err := ask(ctx, r)
+		if errors.Is(err, errClosed) {
 			w.Header().Set("Retry-After", retryAfter)
-			refuse(w, http.StatusServiceUnavailable, "not serving yet")
+			refuse(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
-		body, err := ask(ctx, rooms, r)
 		if err == nil {
 			answer(w, http.StatusOK, body)
 			return

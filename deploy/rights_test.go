@@ -236,6 +236,7 @@ func (f *field) work() {
 		f.botmesh(operator, strings.Fields(line)...)
 	}
 	f.examine(operator)
+	f.pages()
 	f.done = time.Now()
 }
 
@@ -247,6 +248,28 @@ func (f *field) examine(env []string) {
 	out, err := cmd.CombinedOutput() // it may find that a chat waits
 	if !strings.Contains(string(out), "2 answer: ingress, webchat") {
 		f.t.Errorf("botmesh doctor: %v: got %s, want both ingresses", err, out)
+	}
+}
+
+// pages are those of a worker that look at the servers: each look comes to something.
+func (f *field) pages() {
+	f.t.Helper()
+	for page, want := range map[string]string{"/v1/doctor": "2 answer: ingress, webchat", "/v1/streams/plan": "[]"} {
+		req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, "http://"+f.host+":9090"+page, nil)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+workerToken)
+		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Do(req)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), want) || strings.Contains(string(text), `"level":"unknown"`) {
+			f.t.Errorf("%s: got %s %s (%v), want %q, and nothing that could not be looked at", page, resp.Status, text, err, want)
+		}
 	}
 }
 

@@ -69,28 +69,8 @@ func withOwnDesk(ctx context.Context, conn *jet.Conn, s config.Config, do func(c
 	if err != nil {
 		return err
 	}
-	return do(ctx, &desk{do: inside(api), token: token, actor: program.Operator()})
+	return do(ctx, &desk{do: admin.Inside(api), token: token, actor: program.Operator()})
 }
-
-// inside answers requests in this process.
-func inside(h http.Handler) func(*http.Request) (*http.Response, error) {
-	return func(r *http.Request) (*http.Response, error) {
-		w := &kept{head: http.Header{}, status: http.StatusOK}
-		h.ServeHTTP(w, r)
-		return &http.Response{Status: http.StatusText(w.status), StatusCode: w.status, Header: w.head, Body: io.NopCloser(&w.body)}, nil
-	}
-}
-
-// kept keeps an answer.
-type kept struct {
-	head   http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (k *kept) Header() http.Header         { return k.head }
-func (k *kept) WriteHeader(status int)      { k.status = status }
-func (k *kept) Write(b []byte) (int, error) { return k.body.Write(b) }
 
 // ofDev reports whether a connection leads to the server of botmesh dev.
 func ofDev(conn *jet.Conn) bool { return conn.NATS().ConnectedServerName() == devd.ServerName }

@@ -8,27 +8,20 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/coord"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/doctor"
 	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/jet"
-	"github.com/botmesh-go/botmesh/journal"
+	"github.com/botmesh-go/botmesh/internal/workerd"
 	"github.com/botmesh-go/botmesh/provider/telegram"
 )
 
 const (
 	exitFound = exit(1) // doctor found something
 	exitBlind = exit(2) // doctor could not look at something
-
-	// named bounds the chats that doctor names, looked the chats it looks at.
-	named  = 20
-	looked = 1000
 )
 
 type doctorCommand struct {
@@ -69,12 +62,8 @@ func (c doctorCommand) Run(ctx context.Context, a *app) error {
 // examine looks at the servers first: where they are not as they should be, what the
 // bot's own view of its chats says comes from there.
 func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Config) ([]doctor.Finding, error) {
-	cfg := doctor.Config{
-		JetStream: conn.JetStream(), Streams: engine.Streams(s), Inbox: journal.InboxStream(s.Bot), Prefix: s.Prefix, RedisName: engine.NameRedis(s), Lease: s.Lease,
-	}
-	cfg.Ingresses = func(ctx context.Context) ([]doctor.Ingress, error) {
-		return engine.Who[doctor.Ingress](ctx, conn, s.Bot)
-	}
+	cfg := workerd.Patient(s, conn)
+	cfg.Lists = true
 	forget, err := withIntakes(s, &cfg)
 	if err != nil {
 		return nil, err
@@ -98,7 +87,9 @@ func (c doctorCommand) examine(ctx context.Context, conn *jet.Conn, s config.Con
 		}
 	}
 	err = withOwnDesk(ctx, conn, s, func(ctx context.Context, d *desk) error {
-		more, err := c.chats(ctx, d)
+		more, err := doctor.Chats(ctx, func(ctx context.Context, path string, query url.Values, out any) error {
+			return d.ask(ctx, http.MethodGet, path, query, nil, out)
+		}, c.Waiting)
 		found = append(found, more...)
 		return err
 	})
@@ -138,69 +129,7 @@ func withRedis(ctx context.Context, s config.Config, cfg *doctor.Config) (leave 
 	cfg.Self = coordinator.Incarnation()
 	cfg.Redis, _ = engine.RedisOf(redis)
 	cfg.Leaders, _ = coord.As[coord.Viewer](coordinator)
-	if s.Telegram.Polls() && s.ProviderSession != "shared" {
-		cfg.Sessions = append(cfg.Sessions, "provider:telegram")
-	}
 	return func() { _ = errors.Join(coordinator.Close(context.WithoutCancel(ctx)), redis.Close()) }, nil // nothing was held
-}
-
-// chats says what waits, and what is left to an operator.
-func (c doctorCommand) chats(ctx context.Context, d *desk) (found []doctor.Finding, err error) {
-	var all []admin.Chat
-	var dead []admin.Dead
-	var unsent admin.OutboxPage // the first one has all that is held
-	err = errors.Join(
-		d.ask(ctx, http.MethodGet, "/v1/chats", url.Values{"limit": {strconv.Itoa(looked)}}, nil, &all),
-		d.ask(ctx, http.MethodGet, "/v1/dead", url.Values{"limit": {strconv.Itoa(looked)}}, nil, &dead),
-		d.ask(ctx, http.MethodGet, "/v1/outbox", nil, nil, &unsent))
-	if err != nil {
-		return nil, err
-	}
-	add := func(check, do, format string, args ...any) {
-		found = append(found, doctor.Finding{Level: doctor.Warning, Check: check, Text: fmt.Sprintf(format, args...), Do: do})
-	}
-	late, stranded := 0, 0
-	for _, chat := range all {
-		if cp := chat.Checkpoint; cp != nil && !cp.Stranded.IsZero() {
-			stranded++
-		}
-		oldest := waitsSince(chat)
-		if oldest.IsZero() || time.Since(oldest) < c.Waiting {
-			continue
-		}
-		if late++; late <= named {
-			add("chats", "", "%s waits for %s: %s", chat.Chat, age(oldest), strings.Join(chat.Why, "; "))
-		}
-	}
-	if late > named {
-		add("chats", "botmesh chats ls names them", "%d more wait for longer than %v", late-named, c.Waiting)
-	}
-	if stranded > 0 {
-		add("builds", "deploy a build that can: botmesh chats ls --state=unreadable says why", "%d chats wait for a build that can go on from their state", stranded)
-	}
-	if len(dead) > 0 {
-		add("dead letters", "botmesh dlq ls says why; dlq requeue puts them back, dlq drop removes them", "%d are kept, the oldest for %s", len(dead), age(dead[0].At))
-	}
-	held := 0
-	for _, u := range unsent.Chats {
-		held += len(u.Held)
-	}
-	if held > 0 {
-		add("held parts", "botmesh outbox ls names them; outbox release --part sends one, perhaps again, outbox drop leaves it", "%d wait for an operator, since they may have been sent", held)
-	}
-	if found == nil {
-		found = append(found, doctor.Finding{Level: doctor.Fine, Check: "chats", Text: fmt.Sprintf("none waits for longer than %v; nothing is set aside or held", c.Waiting)})
-	}
-	return found, nil
-}
-
-// waitsSince is when the first of what a chat waits with came, zero if nothing waits.
-func waitsSince(chat admin.Chat) time.Time {
-	oldest := chat.Records.Oldest
-	if out := chat.Outbox.Oldest; oldest.IsZero() || !out.IsZero() && out.Before(oldest) {
-		oldest = out
-	}
-	return oldest
 }
 
 func writeFindings(w io.Writer, found []doctor.Finding) error {

@@ -119,7 +119,7 @@ func TestDoctorSeesADeafBotAndWhatWaits(t *testing.T) {
 	}
 	must(t, j.SetAside(t.Context(), journal.Dead{Chat: botmesh.ChatKey{Provider: "telegram", Chat: "42"}, Epoch: j.Epoch(), Seq: 1, Tries: 5, Error: "no"}))
 	code, stdout, _ := finished(t, env, "doctor", "--waiting=1ns")
-	for _, want := range []string{"telegram/42 waits for ", "telegram/43 waits for ", "1 are kept, the oldest for ", "botmesh dlq ls says why"} {
+	for _, want := range []string{"telegram/42 waits for ", "telegram/43 waits for ", "1 is kept, the oldest for ", "botmesh dlq ls says why"} {
 		if code != 1 || !strings.Contains(stdout, want) {
 			t.Errorf("got exit code %d and %s, want 1 and %q", code, stdout, want)
 		}

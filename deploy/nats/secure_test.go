@@ -209,7 +209,7 @@ func eachRole(t *testing.T, url string, secure *tls.Config) {
 		{"worker", []string{"bot.in.demo.telegram.1", "bot.timer.demo.1", "bot.dead.demo.x", "bot.out.demo.web.1", "bot.rcpt.demo.x", "$KV.BOT_demo_CP.x",
 			"$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
 			"$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_DEAD", "$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1",
-			"bot.act.demo.x", "bot.pause.demo.x"}, []string{"_INBOX.botmesh-worker.x", "bot.pause.demo.x"}},
+			"bot.act.demo.x", "bot.pause.demo.x", "bot.who.demo", "$JS.API.CONSUMER.LIST.BOT_demo_INBOX"}, []string{"_INBOX.botmesh-worker.x", "bot.pause.demo.x"}},
 	} {
 		nc := as(t, url, secure, c.role)
 		for _, subject := range subjects {
@@ -243,6 +243,7 @@ var subjects = []string{
 	"$JS.API.STREAM.DELETE.BOT_demo_DEAD", "$JS.API.STREAM.PURGE.BOT_demo_INBOX", "$JS.API.STREAM.PURGE.BOT_demo_DEAD", "$JS.API.STREAM.PURGE.BOT_demo_OUTBOX", "$JS.API.STREAM.PURGE.KV_BOT_demo_CP",
 	"$JS.API.STREAM.MSG.DELETE.BOT_demo_INBOX", "$JS.API.STREAM.INFO.BOT_demo_OUTBOX", "$JS.API.STREAM.INFO.BOT_other_INBOX",
 	"$JS.API.STREAM.MSG.GET.BOT_demo_OUTBOX", "$JS.API.STREAM.MSG.GET.BOT_demo_INBOX", "$JS.API.STREAM.MSG.GET.BOT_other_INBOX", "$JS.API.DIRECT.GET.BOT_demo_INBOX",
+	"$JS.API.CONSUMER.LIST.BOT_demo_INBOX", "$JS.API.CONSUMER.LIST.BOT_demo_OUTBOX",
 	"$JS.API.CONSUMER.CREATE.BOT_demo_INBOX.x", "$JS.API.CONSUMER.CREATE.BOT_demo_OUTBOX.x", "$JS.API.CONSUMER.DELETE.BOT_demo_INBOX.x",
 	"$JS.API.CONSUMER.MSG.NEXT.BOT_demo_INBOX.x", "$JS.ACK.BOT_demo_INBOX.x.1.1.1.1.1", "$JS.API.STREAM.SNAPSHOT.BOT_demo_INBOX", "$SYS.REQ.SERVER.PING",
 }

@@ -6,7 +6,7 @@
 // throw away what it holds, whether clocks agree.
 //
 // What belongs here: questions to NATS, Redis, ingresses and platforms, and what an answer means to an
-// operator. Chats and dead letters are admin's.
+// operator. What chats wait for, and which dead letters there are, admin's pages tell.
 package doctor
 
 import (
@@ -48,6 +48,8 @@ type Config struct {
 	// Streams are the bot's streams as wanted, Inbox the name of its journal's.
 	Streams []jetstream.StreamConfig
 	Inbox   string
+	// Lists says that the streams of all bots may be listed.
+	Lists bool
 	// Redis, if set, coordinates the replicas, by keys that begin with Prefix. Self is
 	// who asks: an incarnation that counts for none.
 	Redis redis.UniversalClient
@@ -83,7 +85,10 @@ func Examine(ctx context.Context, cfg Config) (all []Finding) {
 			cancel()
 		}
 	}
-	do(streamsAsWanted, copies, consumer, others)
+	do(streamsAsWanted, copies, consumer)
+	if cfg.Lists {
+		do(others)
+	}
 	if cfg.Redis != nil {
 		silent := len(all)
 		if do(answers); len(all) > silent {

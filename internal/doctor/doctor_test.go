@@ -42,6 +42,7 @@ func healthy(t *testing.T, args ...string) *patient {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Lists = true
 	p.Inbox, p.Prefix, p.Lease, p.Sessions = "BOT_demo_INBOX", "botmesh:demo", lease, []string{"provider:telegram"}
 	p.Streams = []jetstream.StreamConfig{
 		{Name: p.Inbox, Subjects: []string{"bot.in.demo.>"}, Duplicates: 2 * time.Minute},

@@ -19,7 +19,7 @@ func (w *Worker) newAPI() (http.Handler, error) {
 		return nil, config.Wrong(err)
 	}
 	api, err := admin.New(admin.Config{
-		Token: s.AdminToken.Reveal(), Journal: publisher, Providers: w.senders.ids(), Rooms: w.opened, Logger: w.cfg.Log,
+		Token: s.AdminToken.Reveal(), Journal: publisher, Providers: w.senders.ids(), Rooms: w.opened, Servers: servers{w}, Logger: w.cfg.Log,
 	})
 	if err != nil {
 		return nil, config.Wrong(err)
