@@ -38,7 +38,7 @@ func (a answers) percentile(p int) time.Duration { return a.took[(len(a.took)-1)
 
 // webhooks posts to the ingress alone, no worker runs, and reports how long it took
 // to answer: it verifies, parses and stores each webhook, where the bare loop only
-// parses and publishes it.
+// parses and publishes it. The error is errOver if that is not within the budget.
 func webhooks(ctx context.Context, out io.Writer, o options, systems []system, dir string) error {
 	if o.webhooks == 0 {
 		return nil
@@ -53,8 +53,7 @@ func webhooks(ctx context.Context, out io.Writer, o options, systems []system, d
 			results[i] = append(results[i], a)
 		}
 	}
-	reportWebhooks(out, o.webhooks, systems, results)
-	return nil
+	return reportWebhooks(out, o.webhooks, systems, results)
 }
 
 func post(ctx context.Context, s system, o options, dir string) (answers, error) {
