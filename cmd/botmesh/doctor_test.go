@@ -2,14 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/botmesh-go/botmesh"
-	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/internal/doctor"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/natstest"
@@ -128,41 +126,4 @@ func TestDoctorSeesADeafBotAndWhatWaits(t *testing.T) {
 		t.Errorf("got %s, want nothing that was written", stdout)
 	}
 	saw("chats", doctor.Fine) // none waits for a minute
-}
-
-// Chats that wait for another build are told as that, once for all of them, beside what
-// each waits for.
-//
-// DESIGN: N8.
-func TestDoctorSeesChatsThatWaitForABuild(t *testing.T) {
-	t.Parallel()
-	since := time.Now().Add(-time.Hour)
-	waits := admin.Chat{State: admin.StateUnreadable, Why: []string{"there is no flow"}, Checkpoint: &admin.Checkpoint{Stranded: since}, Records: admin.Records{Waiting: 1, Oldest: since}}
-	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var page any
-		switch r.URL.Path {
-		case "/v1/chats":
-			page = []admin.Chat{waits, {State: admin.StateIdle, Why: []string{"nothing waits"}}, waits}
-		case "/v1/dead":
-			page = []admin.Dead{}
-		default:
-			page = admin.OutboxPage{}
-		}
-		if err := json.NewEncoder(w).Encode(page); err != nil {
-			t.Error(err)
-		}
-	})
-	found, err := doctorCommand{Waiting: time.Minute}.chats(t.Context(), &desk{do: inside(pages)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var builds []string
-	for _, f := range found {
-		if f.Check == "builds" {
-			builds = append(builds, f.Text)
-		}
-	}
-	if len(builds) != 1 || !strings.HasPrefix(builds[0], "2 chats wait for a build") || level(found, "chats") != doctor.Warning {
-		t.Errorf("got %+v, want the two chats by themselves, and once what they wait for", found)
-	}
 }

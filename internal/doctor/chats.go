@@ -61,11 +61,14 @@ func are(n int) string {
 // age is how long ago something was.
 func age(at time.Time) string { return time.Since(at).Round(time.Second).String() }
 
-// late names the chats that wait for longer than waiting.
+// late names the chats that wait for longer than waiting, and counts those that wait for a build.
 func late(all []admin.Chat, waiting time.Duration) (found []Finding) {
 	const is = about("chats")
-	n := 0
+	n, stranded := 0, 0
 	for _, chat := range all {
+		if cp := chat.Checkpoint; cp != nil && !cp.Stranded.IsZero() {
+			stranded++
+		}
 		oldest := waitsSince(chat)
 		if oldest.IsZero() || time.Since(oldest) < waiting {
 			continue
@@ -76,6 +79,9 @@ func late(all []admin.Chat, waiting time.Duration) (found []Finding) {
 	}
 	if n > named {
 		found = append(found, is.warning("botmesh chats ls names them", "%d more wait for longer than %v", n-named, waiting))
+	}
+	if stranded > 0 {
+		found = append(found, about("builds").warning("deploy a build that can: botmesh chats ls --state=unreadable says why", "%d chats wait for a build that can go on from their state", stranded))
 	}
 	return found
 }
