@@ -141,7 +141,7 @@ func (rooms *Rooms) lookAtCheckpoint(ctx context.Context, chat botmesh.ChatKey, 
 				t.Record, since(t.Stranded), writer(cp), t.Error)
 		}
 		if t.Deaths > 0 {
-			say("%d runs of record %d ended with their process", t.Deaths, t.Record)
+			say("%s of record %d ended with their process", count(t.Deaths, "1 run", "%d runs"), t.Record)
 		}
 	}
 	if cp.Claim != nil && cp.Claim.Alone {
@@ -182,9 +182,12 @@ func (rooms *Rooms) lookAtTurn(ctx context.Context, chat botmesh.ChatKey, c *Cha
 	c.Turn = turnOf(view)
 	if view.Holder != "" {
 		say("%s has its turn %s", view.Holder, since(view.Since))
+		if alive, err := rooms.Turns.Alive(ctx, view.Holder); err == nil && !alive {
+			say("it gives no sign of life: its lease runs out in %s, and the next one has the turn", round(view.Left))
+		}
 	}
 	if n := len(view.Waiting); n > 0 {
-		say("%d tickets are in line, the next one is of %s", n, view.Waiting[0].Incarnation)
+		say("%s, the next one is of %s", count(n, "1 ticket is in line", "%d tickets are in line"), view.Waiting[0].Incarnation)
 	}
 	if view.Deaths > 0 {
 		say("the leases of its last %d holders ran out", view.Deaths)
@@ -210,7 +213,7 @@ func (rooms *Rooms) lookAtRecords(ctx context.Context, chat botmesh.ChatKey, fro
 	}
 	first := entries[0].Record
 	c.Records = Records{Waiting: len(entries), More: len(entries) == maxWaiting, First: first.Seq, Oldest: first.Stored.UTC()}
-	say("%d records wait, the first is %d, a %s, %s", len(entries), first.Seq, first.Type, since(first.Stored))
+	say("%s, the first is %d, a %s, %s", count(len(entries), "1 record waits", "%d records wait"), first.Seq, first.Type, since(first.Stored))
 	if !asked && (c.Pause == nil || !c.Pause.StopsTurns()) {
 		say("nobody asked for its turn: is a worker there, and does it reach NATS and Redis?")
 	}
@@ -240,7 +243,7 @@ func (rooms *Rooms) lookAtOutbox(ctx context.Context, chat botmesh.ChatKey, c *C
 	o := &c.Outbox
 	o.Waiting, o.Oldest = len(letters), letters[0].At.UTC()
 	o.Tries, o.NotBefore, o.Doubt = end.Tries, end.NotBefore, end.Doubt
-	say("%d letters are not delivered, the first %s", o.Waiting, since(o.Oldest))
+	say("%s, the first %s", count(o.Waiting, "1 letter is not delivered", "%d letters are not delivered"), since(o.Oldest))
 	if time.Now().Before(o.NotBefore) {
 		say("its next part is put off %s, after %d calls in vain", until(o.NotBefore), o.Tries)
 	}
@@ -249,7 +252,7 @@ func (rooms *Rooms) lookAtOutbox(ctx context.Context, chat botmesh.ChatKey, c *C
 		say("%s delivers them, or did when it last wrote, %s", end.By, since(end.At))
 	}
 	if o.Doubt > 0 {
-		say("%d parts may have reached the platform without a receipt", o.Doubt)
+		say("%s", count(o.Doubt, "1 part may have reached the platform without a receipt", "%d parts may have reached the platform without a receipt"))
 	}
 	return nil
 }
@@ -273,10 +276,18 @@ func (rooms *Rooms) lookAtHeld(ctx context.Context, chat botmesh.ChatKey, c *Cha
 		c.Held = append(c.Held, heldOf(l))
 	}
 	if len(letters) > 0 {
-		say("%d parts are held as they may have reached the platform, the first %s: ask the user, then botmesh outbox release or drop %s --part=%s",
-			len(letters), since(letters[0].At), c.Chat, letters[0].Part)
+		say("%s as they may have reached the platform, the first %s: ask the user, then botmesh outbox release or drop %s --part=%s",
+			count(len(letters), "1 part is held", "%d parts are held"), since(letters[0].At), c.Chat, letters[0].Part)
 	}
 	return err
+}
+
+// count says how many there are, in the words for one of them or for several.
+func count(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(several, n)
 }
 
 // since and until say a time as people do, beside when it is.

@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -41,7 +42,20 @@ func TestWhoHoldsAChatIsNotGuessed(t *testing.T) {
 	if got := d.why(); strings.Contains(got, nobody) {
 		t.Errorf("while it is held: got %s", got)
 	}
+	const dies = "it gives no sign of life: its lease runs out in "
+	if got := d.why(); strings.Contains(got, dies) || !strings.Contains(got, "1 record waits") {
+		t.Errorf("while its holder lives: got %s", got)
+	}
+	d.rooms.Turns = deserted{c}
+	if got := d.why(); !strings.Contains(got, dies) {
+		t.Errorf("while its holder is gone: got %s, want to be told how long that lasts", got)
+	}
 }
+
+// deserted is a coordination whose holders are all gone.
+type deserted struct{ *coord.MemoryCoordinator }
+
+func (deserted) Alive(context.Context, string) (bool, error) { return false, nil }
 
 // A chat that was answered and has no checkpoint has lost it; one whose first message
 // waits has not.

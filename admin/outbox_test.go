@@ -249,7 +249,7 @@ func TestAChatSaysThatAPartIsHeld(t *testing.T) {
 	var c admin.Chat
 	must(t, json.Unmarshal(d.ask(http.MethodGet, "/v1/chats/telegram%2F7", "").Body.Bytes(), &c))
 	why := strings.Join(c.Why, "\n")
-	if len(c.Held) != 1 || c.Held[0].Part != part || !strings.Contains(why, "1 parts are held") || !strings.Contains(why, "botmesh outbox release or drop telegram/7 --part="+part) {
+	if len(c.Held) != 1 || c.Held[0].Part != part || !strings.Contains(why, "1 part is held") || !strings.Contains(why, "botmesh outbox release or drop telegram/7 --part="+part) {
 		t.Errorf("got %+v and %s, want the part and what to do", c.Held, why)
 	}
 }

@@ -246,7 +246,7 @@ func (f *field) examine(env []string) {
 	cmd := exec.CommandContext(f.t.Context(), filepath.Join(f.bin, "botmesh"), "doctor")
 	cmd.Env = env
 	out, err := cmd.CombinedOutput() // it may find that a chat waits
-	if !strings.Contains(string(out), "2 answer: ingress, webchat") {
+	if !strings.Contains(string(out), "2 are there: ingress, webchat") {
 		f.t.Errorf("botmesh doctor: %v: got %s, want both ingresses", err, out)
 	}
 }
@@ -254,7 +254,7 @@ func (f *field) examine(env []string) {
 // pages are those of a worker that look at the servers: each look comes to something.
 func (f *field) pages() {
 	f.t.Helper()
-	for page, want := range map[string]string{"/v1/doctor": "2 answer: ingress, webchat", "/v1/streams/plan": "[]"} {
+	for page, want := range map[string]string{"/v1/doctor": "2 are there: ingress, webchat", "/v1/streams/plan": "[]"} {
 		req, err := http.NewRequestWithContext(f.t.Context(), http.MethodGet, "http://"+f.host+":9090"+page, nil)
 		if err != nil {
 			f.t.Fatal(err)

@@ -87,7 +87,11 @@ func (a *app) run(ctx context.Context) (code int) {
 	if err != nil {
 		panic(err) // the commands are declared wrong
 	}
-	parsed, err := parser.Parse(loaded.Rest)
+	rest := loaded.Rest
+	if len(rest) > 0 && rest[0] == "help" {
+		rest = append(rest[1:], "--help")
+	}
+	parsed, err := parser.Parse(rest)
 	if err != nil {
 		return program.Report(a.stderr, "botmesh", config.Wrong(fmt.Errorf("%w; see botmesh --help", err)))
 	}

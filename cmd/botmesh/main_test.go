@@ -121,3 +121,14 @@ func freeAddr(t *testing.T) string {
 	defer l.Close()
 	return l.Addr().String()
 }
+
+// Help is a word too, of all commands and of one.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for word, flag := range map[string][]string{"help": {"--help"}, "help chats ls": {"chats", "ls", "--help"}} {
+		code, got, stderr := finished(t, nil, strings.Fields(word)...)
+		if _, want, _ := finished(t, nil, flag...); code != 0 || stderr != "" || got != want || want == "" {
+			t.Errorf("%s: got exit code %d, %q and %q, want %q", word, code, got, stderr, want)
+		}
+	}
+}

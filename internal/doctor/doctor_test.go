@@ -103,7 +103,7 @@ func TestAHealthyBot(t *testing.T) {
 	for _, check := range []string{"streams", "copies", "records", "memory", "persistence", "replicas", "sessions", "clocks"} {
 		finding(t, found, check, doctor.Fine, "")
 	}
-	finding(t, found, "replicas", doctor.Fine, "1 programs that coordinate are alive: worker1")
+	finding(t, found, "replicas", doctor.Fine, "1 is alive, of those that coordinate: worker1")
 }
 
 // finding fails unless there is one of that level whose text or advice has these words.

@@ -42,7 +42,7 @@ func ingresses(ctx context.Context, cfg Config) (found []Finding) {
 		found = append(found, one.judge()...)
 	}
 	slices.Sort(names)
-	return append(found, is.fine("%d answer: %s; %s", len(all), strings.Join(names, ", "), newest(ctx, cfg)))
+	return append(found, is.fine("%s there: %s; %s", are(len(all)), strings.Join(names, ", "), newest(ctx, cfg)))
 }
 
 // judge finds what keeps an ingress from hearing.

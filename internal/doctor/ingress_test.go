@@ -30,13 +30,13 @@ func TestIngresses(t *testing.T) {
 	}{
 		"nobody":       {nil, nil, "ingresses", doctor.Broken, "no ingress answers: nothing is heard; the journal never had a record"},
 		"not asked":    {nil, errors.New("no"), "ingresses", doctor.Unknown, "can not be looked at: no"},
-		"two":          {[]doctor.Ingress{{Replica: "b"}, {Replica: "a"}}, nil, "ingresses", doctor.Fine, "2 answer: a, b"},
+		"two":          {[]doctor.Ingress{{Replica: "b"}, {Replica: "a"}}, nil, "ingresses", doctor.Fine, "2 are there: a, b"},
 		"trouble":      {[]doctor.Ingress{{Replica: "a", Trouble: "full"}}, nil, "ingresses", doctor.Broken, "a stores nothing: full"},
-		"open":         {[]doctor.Ingress{session(ingress.Leader, true, 0)}, nil, "ingresses", doctor.Fine, "1 answer: in1"},
+		"open":         {[]doctor.Ingress{session(ingress.Leader, true, 0)}, nil, "ingresses", doctor.Fine, "1 is there: in1"},
 		"closed":       {[]doctor.Ingress{session(ingress.Leader, false, time.Hour)}, nil, "sessions", doctor.Broken, "in1 holds the session of telegram (leader), which is closed since 2030-01-02T02:04:05Z: the platform says no"},
 		"shared":       {[]doctor.Ingress{session(ingress.Shared, false, time.Hour)}, nil, "sessions", doctor.Broken, "telegram (shared)"},
 		"closed a bit": {[]doctor.Ingress{session(ingress.Leader, false, time.Second)}, nil, "sessions", doctor.Warning, "closed since 2030-01-02T03:04:04Z"},
-		"standby":      {[]doctor.Ingress{session(ingress.Standby, false, time.Hour)}, nil, "ingresses", doctor.Fine, "1 answer"},
+		"standby":      {[]doctor.Ingress{session(ingress.Standby, false, time.Hour)}, nil, "ingresses", doctor.Fine, "1 is there"},
 	} {
 		cfg := p.Config
 		cfg.Ingresses = func(context.Context) ([]doctor.Ingress, error) { return test.all, test.err }

@@ -132,7 +132,7 @@ func replicas(ctx context.Context, cfg Config) []Finding {
 	if alive = slices.Compact(alive); len(alive) == 0 {
 		return []Finding{is.broken("start workers, or look for their BOTMESH_PREFIX and BOTMESH_REDIS_URL", "no program says that it is alive, by keys that begin with %s", cfg.Prefix)}
 	}
-	return []Finding{is.fine("%d programs that coordinate are alive: %s", len(alive), strings.Join(alive, ", "))}
+	return []Finding{is.fine("%s alive, of those that coordinate: %s", are(len(alive)), strings.Join(alive, ", "))}
 }
 
 // escape takes a pattern's letters for themselves.
