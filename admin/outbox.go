@@ -131,7 +131,7 @@ func (a *API) retrySends(ctx context.Context, rooms *Rooms, r *http.Request) (an
 	}
 	return a.act(ctx, rooms, r, intent{
 		Act: acts.Act{Verb: "outbox retry", Chat: &chat}, before: is, after: map[string]string{"not_before": "now"},
-		was: fmt.Sprintf("%s, the next try is %s, after %s in vain", count(is.Waiting, "1 letter waits", "%d letters wait"), until(is.NotBefore), count(is.Tries, "1 call", "%d calls")), now: "tried at once",
+		was: fmt.Sprintf("%s, the next try is %s, after %s in vain", count(is.Waiting, "1 letter waits", "%d letters wait"), until(is.NotBefore), count(is.Tries, "1 call", "%d calls")), now: "tried at once, or as soon as the platform's limits allow",
 		do: func(ctx context.Context) error {
 			if err := rooms.Outbox.Hurry(ctx, chat, "operator/"+actorOf(r)); err != nil {
 				return err

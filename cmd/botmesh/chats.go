@@ -26,7 +26,7 @@ type chatsCommand struct {
 
 type chatsList struct {
 	output
-	All   bool   `help:"Every chat that has a checkpoint."`
+	All   bool   `help:"Every chat that has a checkpoint; 5000 are looked at."`
 	State string `enum:",paused,unreadable,retrying,held,waiting,unsent,idle" default:"" help:"Only those of a state: paused, unreadable, retrying, held, waiting, unsent, idle."`
 	Limit int    `default:"100" help:"The first so many: paused ones, then those that somebody holds, then the others."`
 }
@@ -50,6 +50,9 @@ func (c chatsList) Run(ctx context.Context, a *app) error {
 			fmt.Fprintln(t, "CHAT\tSTATE\tRECORDS\tOLDEST\tLETTERS\tWHY") // errors come from Flush
 			for _, chat := range all {
 				fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\t%s\n", chat.Chat, chat.State, chat.Records.Waiting, age(chat.Records.Oldest), chat.Outbox.Waiting, chat.Why[0])
+			}
+			if len(all) == c.Limit {
+				fmt.Fprintf(t, "there may be more than %d: see --limit and --state\n", c.Limit)
 			}
 			return t.Flush()
 		})

@@ -63,6 +63,7 @@ func TestDev(t *testing.T) {
 		"ls until":       {[]string{"journal", "ls", "--until=1h"}, []string{"SEQ"}, 0},
 		"ls last":        {[]string{"journal", "ls", "--last=1"}, []string{"SEQ", "\n4 "}, 0},
 		"chats ls":       {[]string{"chats", "ls", "--all"}, []string{"CHAT", key + "  idle   0  "}, 0},
+		"chats ls limit": {[]string{"chats", "ls", "--all", "--limit=1"}, []string{key + "  idle   0  ", "there may be more than 1: see --limit and --state\n"}, 0},
 		"chats show":     {[]string{"chats", "show", key}, []string{key + "  idle\n", "\ncheckpoint  revision ", "cursor 4"}, 0},
 		"timeline":       {[]string{"chats", "timeline", key}, []string{"  record   #1  message", "  letter   #", "  receipt  #", "  commit   #"}, 0},
 		"timeline since": {[]string{"chats", "timeline", key, "--since=2000-01-02T15:04:05Z"}, []string{"  record   #1  message"}, 0},
