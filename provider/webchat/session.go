@@ -24,7 +24,8 @@ const (
 )
 
 const (
-	errOrigin  = provider.Refusal("webchat: the request is not from this host's page")
+	errSite    = provider.Refusal("webchat: the request is not from this host's page: the header Sec-Fetch-Site must be same-origin")
+	errOrigin  = provider.Refusal("webchat: the request is not from this host's page: the header Origin must name the Host of the request, which a proxy has to pass on; no setting allows another")
 	errSession = provider.Refusal("webchat: there is no session, or it has ended: reload the page")
 )
 
@@ -84,7 +85,7 @@ func sameOrigin(h http.Header) error {
 		if site == "same-origin" {
 			return nil
 		}
-		return errOrigin
+		return errSite
 	}
 	origin, err := url.Parse(h.Get("Origin"))
 	if err != nil || origin.Host == "" || !strings.EqualFold(origin.Host, h.Get("Host")) {

@@ -35,8 +35,12 @@ func TestSameOrigin(t *testing.T) {
 				h.Set(k, v)
 			}
 		}
-		if err := sameOrigin(h); (err == nil) != c.ok {
+		err := sameOrigin(h)
+		if (err == nil) != c.ok {
 			t.Errorf("%s: got %v, want accepted %v", name, err, c.ok)
+		}
+		if header := map[bool]string{true: "Sec-Fetch-Site", false: "Origin"}[c.site != ""]; err != nil && !strings.Contains(err.Error(), "the header "+header) {
+			t.Errorf("%s: got %v, want it to name %s", name, err, header)
 		}
 	}
 }
