@@ -121,6 +121,7 @@ func (t *turn) arrive(run botmesh.Run) (changed bool) {
 	lost, brief := *p, *p.Brief // until a message comes: the user is not told before
 	brief.Lost, lost.Brief = true, &brief
 	t.chat.Position = &lost
+	t.Live(t.lives, nil)
 	return true
 }
 

@@ -52,7 +52,7 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 	if cancelled { // by the user, who waits for no answer to the message any more
 		run.Record, run.Also = run.Also[len(run.Also)-1], nil
 	}
-	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat, cancelled: cancelled}
+	t := &turn{Turn: flow.NewTurn(ctx, run, midway), bot: b, chat: chat, lives: lives, cancelled: cancelled}
 	t.Live(lives, chat.Position)
 	before, left := chat.Position, botmesh.Outcome{State: run.State}
 	if t.arrive(run) {
@@ -122,6 +122,7 @@ type turn struct {
 	bot  *Bot
 	chat flow.Chat
 
+	lives      *flow.Lives       // of this process
 	cancelled  bool              // by the record, a run
 	handedOver *botmesh.Handover // of the flow that waited elsewhere
 }

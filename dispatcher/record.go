@@ -114,7 +114,7 @@ func (h *hold) backOff(until time.Time) error {
 	if wait <= 0 {
 		return nil
 	}
-	stayer, stays := h.d.cfg.Runner.(Stayer)
+	stayer, stays := as[Stayer](h.d.cfg.Runner)
 	if h.turn.Waiting().Tickets > 0 && !(stays && stayer.Stays(h.cp.State)) {
 		return &laterError{until, "another replica waits for the chat"}
 	}

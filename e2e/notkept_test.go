@@ -24,11 +24,13 @@ type policy struct {
 }
 
 // notKept are what happens at the first worker in chats whose flow is not kept: it waits
-// for its first answer, for its second one, or its handler stands still with the first.
+// for its first answer, for its second one, or its handler stands still with the first. The last
+// is a live conversation, which nobody can forward.
 var notKept = [][]said{
 	{{"/game", "worker1: Name?"}},
 	{{"/game", "worker1: Name?"}, {"Eva", "worker1: Age?"}},
 	{{"/draft", "worker1: Where to stand still?"}, {"worker1", "working"}},
+	{{"/sum", "worker1: 0 plus?"}, {"2", "worker1: 2 plus?"}},
 }
 
 const interrupted = "we were interrupted, please begin again"
@@ -37,17 +39,17 @@ var policies = []policy{
 	{
 		row:     "not set",
 		outcome: "dropped",
-		next:    [][]said{{{"Ana", "what is Ana?"}}, {{"8", "what is 8?"}}, {{"", "what is worker1?"}}},
+		next:    [][]said{{{"Ana", "what is Ana?"}}, {{"8", "what is 8?"}}, {{"", "what is worker1?"}}, {{"3", "what is 3?"}}},
 	}, {
 		row:     "told",
 		env:     map[string]string{"BOTMESH_HANDOVER_FALLBACK": "notify"},
 		outcome: "notified",
-		next:    [][]said{{{"Ana", interrupted}}, {{"8", interrupted}}, {{"", interrupted}}},
+		next:    [][]said{{{"Ana", interrupted}}, {{"8", interrupted}}, {{"", interrupted}}, {{"3", interrupted}}},
 	}, {
 		row:     "begun anew",
 		env:     map[string]string{"BOTMESH_HANDOVER_FALLBACK": "restart"},
 		outcome: "restarted",
-		next:    [][]said{{{"Ana", "worker2: Name?"}, {"Ida", "worker2: Age?"}, {"7", "Ida is 7"}}, {{"8", "worker2: Name?"}}, {{"", "worker2: Where to stand still?"}}},
+		next:    [][]said{{{"Ana", "worker2: Name?"}, {"Ida", "worker2: Age?"}, {"7", "Ida is 7"}}, {{"8", "worker2: Name?"}}, {{"", "worker2: Where to stand still?"}}, {{"3", "worker2: 0 plus?"}, {"4", "worker2: 4 plus?"}}},
 	}, {
 		row:     "decided",
 		env:     map[string]string{"TALK_DECIDES": "1"},
@@ -56,6 +58,7 @@ var policies = []policy{
 			{{"Ana", `lost: game/name {"name":"","age":0}`}, {"", "what is Ana?"}},
 			{{"8", `lost: game/age {"name":"Eva","age":0}`}},
 			{{"", `lost: draft/name {"name":"","age":0}`}, {"", "what is worker1?"}},
+			{{"3", `lost: sum/ null`}, {"", "what is 3?"}},
 		},
 	}, {
 		row:     "forwarded",
@@ -132,7 +135,7 @@ func lostNotKept(t *testing.T, way way) {
 				<-time.After(p.after)
 				return err
 			}
-			errs[i] = scenes[i].lostAndBack(way, p.chats(), len(p.next)-2, p.outcome, p.flows())
+			errs[i] = scenes[i].lostAndBack(way, p.chats(), min(len(p.next)-2, 1), p.outcome, p.flows())
 		})
 	}
 	wg.Wait()

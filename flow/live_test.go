@@ -127,9 +127,9 @@ func TestALiveConversationCanBeCancelled(t *testing.T) {
 func TestALiveConversationWaitsAsLongAsItsPatience(t *testing.T) {
 	flowtest.Play(t, sums(nil, flow.Patience(10*time.Minute))).
 		User("/sum").Bot("0 plus?").
-		Advance(9*time.Minute).Silent().
+		Advance(9 * time.Minute).Silent().
 		User("2").Bot("2 plus?").
-		Advance(9*time.Minute).Silent().
+		Advance(9 * time.Minute).Silent().
 		Advance(time.Minute).Bot("Too slow.").Idle()
 	flowtest.Play(t, sums(nil)).
 		User("/sum").Bot("0 plus?").

@@ -41,7 +41,7 @@ type journalReplay struct {
 }
 
 // Run replays a chat with the bot that this program was built with, or has the workers do it.
-func (c journalReplay) Run(ctx context.Context, a *app) error {
+func (c journalReplay) Run(ctx context.Context, a *app) (err error) {
 	key, err := parseChat(c.Chat)
 	if err != nil {
 		return err
@@ -56,6 +56,7 @@ func (c journalReplay) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, runner.Close()) }()
 	return a.withJournal(ctx, func(ctx context.Context, j *journal.Journal, s config.Config) error {
 		var steps []replay.Step
 		n, err := replay.Dry(ctx, replay.Config{Runner: runner, Tries: s.Tries, Settle: s.Settle}, j, key, c.is(), func(step replay.Step) error {

@@ -1,6 +1,8 @@
 package talk
 
 import (
+	"fmt"
+
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/flow/ask"
@@ -16,6 +18,7 @@ func notKept(b *bot.Bot, cfg Config) {
 		b.Flow(form("game", by, flow.Trigger("/game"), flow.Ephemeral(0)))
 		b.Flow(stepFlow(cfg.Replica, "draft", by, flow.Trigger("/draft"), flow.Ephemeral(0)))
 	}
+	b.Flow(flow.NewLive("sum", func(c *flow.Live) error { return sum(c, by) }, flow.Trigger("/sum")))
 	if cfg.Decides {
 		b.Handover(bot.Handover{Forward: cfg.Forwards, Decide: decide})
 	}
@@ -38,4 +41,20 @@ func otherForm(id, trigger string) *flow.Flow[person] {
 	flow.Ask(f, name, ask.Email(), "Mail?", func(c *flow.C[person], _ string) flow.Next { return c.Goto(age) })
 	flow.Ask(f, age, ask.Confirm(), "Sure?", func(c *flow.C[person], _ bool) flow.Next { return c.End() })
 	return f
+}
+
+// sum adds up in a variable.
+func sum(c *flow.Live, by string) error {
+	for sum := 0; ; {
+		n, err := flow.Wait(c, ask.Int(), fmt.Sprintf("%s%d plus?", by, sum))
+		if err != nil {
+			c.Say("said too late")
+			return err
+		}
+		if n == 0 {
+			c.Sayf("%sthat makes %d", by, sum)
+			return nil
+		}
+		sum += n
+	}
 }

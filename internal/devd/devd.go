@@ -88,6 +88,7 @@ type dev struct {
 	out      io.Writer
 	server   *natsd.Server
 	ingress  *ingressd.Ingress
+	runner   *worker.Worker
 	workers  []*workerd.Worker
 }
 
@@ -118,7 +119,7 @@ func (d *dev) run(ctx context.Context, p program.Process) error {
 		group.Go(func() error { return w.Run(running) })
 	}
 	group.Go(func() error { return d.welcome(running, p.Private.Addr()) })
-	if err := group.Wait(); err != nil {
+	if err := errors.Join(group.Wait(), d.runner.Close()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(d.out, "Stopped. The conversations go on when you start it again.")
@@ -151,14 +152,14 @@ func (d *dev) open(ctx context.Context, p program.Process) (err error) {
 	if err != nil {
 		return config.Wrong(err)
 	}
-	runner, err := worker.New(worker.Config{Bot: d.cfg.Bot, Logger: p.Log})
+	d.runner, err = worker.New(worker.Config{Bot: d.cfg.Bot, Logger: p.Log})
 	if err != nil {
 		return config.Wrong(err)
 	}
 	for i := range workers {
 		s.ReplicaID = "dev-" + strconv.Itoa(i+1)
 		w, err := workerd.New(ctx, workerd.Config{
-			Settings: s, Runner: runner, Senders: d.cfg.Senders, Limiter: limits, Inside: d.server, Version: p.Version, Log: p.Log,
+			Settings: s, Runner: d.runner, Senders: d.cfg.Senders, Limiter: limits, Inside: d.server, Version: p.Version, Log: p.Log,
 			Coordination: together(hub, s),
 		})
 		if err != nil {
