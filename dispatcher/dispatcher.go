@@ -241,6 +241,7 @@ func (d *Dispatcher) retire(l *lane) bool {
 		return false
 	}
 	delete(d.lanes, l.key)
+	l.earlier.Forget()
 	return true
 }
 

@@ -71,7 +71,8 @@ type Journal struct {
 	epoch                string
 	ackWait              time.Duration
 	nudges               atomic.Pointer[jet.Consumer]
-	counted, countedHeld counted // of the dead letters, and of the parts that are held
+	counted, countedHeld counted      // of the dead letters, and of the parts that are held
+	room                 atomic.Int64 // for ids that are kept to tell repetitions
 }
 
 // Open reads the journal's epoch from its stream.
@@ -97,7 +98,9 @@ func Open(ctx context.Context, cfg Config) (*Journal, error) {
 	if cfg.AckWait == 0 {
 		cfg.AckWait = 15 * time.Second
 	}
-	return &Journal{Publisher: p, dead: cfg.Dead, epoch: epoch, ackWait: cfg.AckWait}, nil
+	j := &Journal{Publisher: p, dead: cfg.Dead, epoch: epoch, ackWait: cfg.AckWait}
+	j.room.Store(maxAllEarlier)
+	return j, nil
 }
 
 // Epoch names the stream as it was made. Sequences of different epochs can not be compared.

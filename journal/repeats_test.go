@@ -82,6 +82,49 @@ func TestRepeatsIsSure(t *testing.T) {
 	}
 }
 
+// All chats share the room for ids; one that finds none is asked about all the same, and what
+// is forgotten is room again.
+func TestRepeatsSharesItsRoom(t *testing.T) {
+	t.Parallel()
+	j := openMemory(t, jet.NewMemory(), "e1")
+	const each = 40
+	for i := range each {
+		for _, c := range []string{"0", "1"} {
+			mustPublish(t, j.Publisher, message(chat(c), fmt.Sprint(c, "-", i), "x"))
+		}
+	}
+	const kept = each - 1 // the record that is asked about need not be known
+	const room = kept + each/2
+	j.room.Store(room)
+	ask := func(c string, known *Earlier) {
+		t.Helper()
+		all, err := j.List(t.Context(), Filter{Chat: chat(c), Limit: MaxList})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := all[len(all)-1].Record
+		for id, want := range map[string]bool{last.ID: false, c + "-3": true} {
+			last.ID = id
+			if got, err := j.Repeats(t.Context(), last, all[0].Record.Stored, known); err != nil || got != want {
+				t.Errorf("of chat %s: got %v, %v for %s, want %v", c, got, err, id, want)
+			}
+		}
+	}
+	var first, second Earlier
+	ask("0", &first)
+	ask("1", &second)
+	if first.full || !second.full || j.room.Load() != room-kept {
+		t.Errorf("got full: %t and %t, with room for %d, want the second alone and %d", first.full, second.full, j.room.Load(), room-kept)
+	}
+	second.Forget()
+	first.Forget()
+	ask("0", nil) // keeps nothing
+	ask("1", &second)
+	if second.full || j.room.Load() != room-kept {
+		t.Errorf("after the first is forgotten: got full: %t with room for %d, want room for %d", second.full, j.room.Load(), room-kept)
+	}
+}
+
 // A backlog: of a chat with 5000 records each of the last 1000 comes late.
 func BenchmarkRepeats(b *testing.B) {
 	server, reads := jet.NewMemory(), 0
