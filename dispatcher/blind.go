@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -33,7 +34,7 @@ func (h *hold) claimBlind() error {
 	if h.rivalled() {
 		return h.leaveAlone()
 	}
-	return h.writeClaim(false)
+	return h.writeClaim(h.ctx, false)
 }
 
 // rivalled reports whether the head record is claimed by another replica that may be
@@ -59,11 +60,11 @@ func (h *hold) leaveAlone() error {
 
 // renewClaim keeps the claim of a blind turn fresh. botmesh.ErrConflict says that
 // another replica was first, so that the rest of a long run need not be paid for.
-func (h *hold) renewClaim() error {
+func (h *hold) renewClaim(ctx context.Context) error {
 	if !h.blind() || h.claimAge() < h.d.cfg.Lease/6 {
 		return nil
 	}
-	return h.writeClaim(h.cp.Claim != nil && h.cp.Claim.Alone)
+	return h.writeClaim(ctx, h.cp.Claim != nil && h.cp.Claim.Alone)
 }
 
 // claimAge is how old this replica's claim of the head record is.
@@ -75,11 +76,11 @@ func (h *hold) claimAge() time.Duration {
 }
 
 // writeClaim is the commit of a claim. A crash after it holds the chat up for a lease.
-func (h *hold) writeClaim(alone bool) error {
+func (h *hold) writeClaim(ctx context.Context, alone bool) error {
 	next := h.cp
 	next.Claim = &checkpoint.Claim{Incarnation: h.d.cfg.Coordinator.Incarnation(), At: time.Now(), Alone: alone}
 	next.Effects = nil
-	return h.write(h.ctx, next, 0, math.MaxInt)
+	return h.write(ctx, next, 0, math.MaxInt)
 }
 
 // renewals ticks while a run of a blind turn is to renew its claim.

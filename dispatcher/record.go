@@ -203,7 +203,7 @@ func (h *hold) begin(r botmesh.Record, tries checkpoint.Tries) (context.Context,
 // interruptedError says that another message came first. A run that does not heed the
 // end of its context is left behind: what it still does has no effect.
 func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record, tries checkpoint.Tries) (botmesh.Outcome, []botmesh.Record, error) {
-	leave, err := h.company(tries)
+	leave, err := h.company(ctx, tries)
 	if err != nil {
 		return botmesh.Outcome{}, nil, err
 	}
@@ -225,7 +225,7 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record,
 	for {
 		select {
 		case <-renew:
-			if err := h.renewClaim(); err != nil {
+			if err := h.renewClaim(h.ctx); err != nil {
 				m.seal()
 				return botmesh.Outcome{}, nil, err
 			}

@@ -117,18 +117,19 @@ func (h *hold) died(incarnation string) (bool, error) {
 }
 
 // company waits until a record may run: a suspect until nothing else runs in this
-// process, any other until no suspect does. leave must be called after the run.
-func (h *hold) company(tries checkpoint.Tries) (leave func(), err error) {
+// process, any other until no suspect does. leave must be called after the run, whose
+// context ctx is.
+func (h *hold) company(ctx context.Context, tries checkpoint.Tries) (leave func(), err error) {
 	weight := int64(1)
 	if tries.Deaths >= suspected {
 		weight = int64(h.d.cfg.Concurrency)
 	}
 	if !h.d.runs.TryAcquire(weight) {
 		h.enter(PhaseQueued, h.fence)
-		ctx, cancel := context.WithCancel(h.ctx)
+		waiting, cancel := context.WithCancel(h.ctx)
 		defer cancel()
 		defer context.AfterFunc(h.d.soft, cancel)()
-		if err := h.d.runs.Acquire(ctx, weight); err != nil {
+		if err := h.d.runs.Acquire(waiting, weight); err != nil {
 			if h.ctx.Err() != nil {
 				return nil, context.Cause(h.ctx)
 			}
@@ -141,9 +142,9 @@ func (h *hold) company(tries checkpoint.Tries) (leave func(), err error) {
 	case tries.Deaths >= suspected:
 		claim = h.claimAlone
 	case waits(tries) && (c == nil || c.Incarnation != h.d.cfg.Coordinator.Incarnation()):
-		claim = func() error { return h.writeClaim(false) }
+		claim = func(ctx context.Context) error { return h.writeClaim(ctx, false) }
 	}
-	if err := claim(); err != nil {
+	if err := claim(ctx); err != nil {
 		leave()
 		return nil, err
 	}
@@ -152,10 +153,11 @@ func (h *hold) company(tries checkpoint.Tries) (leave func(), err error) {
 
 // claimAlone notes that the head record runs alone from now on. A crash before it
 // is nobody's fault; one after it is this record's.
-func (h *hold) claimAlone() error { return h.writeClaim(true) }
+func (h *hold) claimAlone(ctx context.Context) error { return h.writeClaim(ctx, true) }
 
-// unclaim takes the claim of a lone run away that was cut off, or of another try, so that this process
-// may end without being counted, and that of a blind turn, so that nobody waits for it.
+// unclaim takes the claim of a lone run away that was cut off, or of another try, so that
+// this process may end without being counted, and that of a blind turn, so that nobody
+// waits for it.
 // Best effort: whoever is granted the turn next sees that it was given up, unless it
 // dies before it has looked; whoever comes blind waits for a lease.
 func (h *hold) unclaim() {

@@ -111,7 +111,7 @@ func TestOneTracePerTurn(t *testing.T) {
 	want := []string{
 		in + process + "(" + said + ")))",
 		in + process + " [conversation: process bot.in of 1](commit checkpoint), " +
-			process + " [retry: process bot.in of 2] [conversation: process bot.in of 1](" + said + ")))",
+			process + " [retry: process bot.in of 2] [conversation: process bot.in of 1](commit checkpoint, " + said + ")))", // the claim of a further try
 		in + process + " [conversation: process bot.in of 2](" + said + ")))",
 		process + " [timer: process bot.in of 3] [conversation: process bot.in of 3](" + said + ")",
 	}
