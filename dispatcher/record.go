@@ -255,7 +255,7 @@ func (h *hold) run(ctx context.Context, r botmesh.Record, also []botmesh.Record,
 		case <-w.tick:
 			w.look(ctx)
 		case res := <-ended:
-			return h.decided(w, res)
+			return h.decided(ctx, w, res)
 		case <-ctx.Done():
 			m.seal()
 			return botmesh.Outcome{}, nil, h.cutOff(ctx, ended)
@@ -277,11 +277,14 @@ func (h *hold) runOf(r botmesh.Record, also []botmesh.Record, tries checkpoint.T
 }
 
 // decided is what a run came to that has ended by itself.
-func (h *hold) decided(w *watch, res result) (botmesh.Outcome, []botmesh.Record, error) {
+func (h *hold) decided(ctx context.Context, w *watch, res result) (botmesh.Outcome, []botmesh.Record, error) {
 	if h.ctx.Err() != nil {
 		return botmesh.Outcome{}, nil, context.Cause(h.ctx)
 	}
 	if res.err != nil {
+		if lossOf(context.Cause(ctx)) == botmesh.LossSettled {
+			h.lose(ctx, botmesh.LossSettled) // cut off all the same: it heeded the end of its time
+		}
 		return botmesh.Outcome{}, nil, &failedError{res.err}
 	}
 	more, err := w.through(res.outcome.Through)
