@@ -30,6 +30,9 @@ type Live struct {
 //		for {
 //			n, err := flow.Wait(c, ask.Int().Range(1, 100), "What is my number?")
 //			switch {
+//			case errors.Is(err, flow.ErrTimeUp):
+//				c.Sayf("It was %d.", secret)
+//				return nil
 //			case err != nil:
 //				return err
 //			case n == secret:
@@ -47,8 +50,9 @@ type Live struct {
 // (bot.Handover: drop, notify, restart, or a function). What must survive is a [Script].
 //
 // The function returns nil when the conversation has ended. Its error fails the run, whose
-// record is tried again, without the conversation. When a Wait returns an error it must
-// return soon. Of opts it takes [Trigger], [Patience], [Settle], [Burst], and of [Meanwhile]
+// record is tried again, without the conversation: so for [ErrTimeUp] and [ErrGaveUp], with
+// which the conversation may go on or end, it returns nil in the end. After [ErrOver] it must
+// return soon, with whatever error. Of opts it takes [Trigger], [Patience], [Settle], [Burst], and of [Meanwhile]
 // all but Interrupt, as nothing can make it begin an answer anew.
 func NewLive(name string, converse func(c *Live) error, opts ...Option) Definition {
 	l := &live{name: name, converse: converse}

@@ -19,6 +19,7 @@ import (
 // then the question that is open is asked again, and must be the same question.
 // A handler, or a script in what it did for earlier answers, that looks at a clock,
 // at chance or at the world outside flow.Do decides otherwise and fails the test.
+// So does a live conversation, which is never run again: play it without.
 func (p *Player) Repeated() *Player {
 	p.repeated = true
 	return p
