@@ -20,12 +20,16 @@ type coordinator struct {
 	p *Probe
 }
 
-// Call and Heed are those of the coordinator.
+// Call and Heed are those of the coordinator, which is one that can call.
 func (c *coordinator) Call(ctx context.Context, incarnation, message string) error {
-	return c.Coordinator.(coord.Caller).Call(ctx, incarnation, message)
+	caller, _ := coord.As[coord.Caller](c.Coordinator)
+	return caller.Call(ctx, incarnation, message)
 }
 
-func (c *coordinator) Heed(hear func(message string)) { c.Coordinator.(coord.Caller).Heed(hear) }
+func (c *coordinator) Heed(hear func(message string)) {
+	caller, _ := coord.As[coord.Caller](c.Coordinator)
+	caller.Heed(hear)
+}
 
 // Take notes a turn that was asked for, and how it came.
 func (c *coordinator) Take(ctx context.Context, r coord.Request) (coord.Turn, error) {
