@@ -13,7 +13,7 @@ import (
 
 func init() {
 	if flag.Lookup("update") == nil {
-		flag.Bool("update", false, "write the chats of flowtest.Files as they go, instead of testing them")
+		flag.Bool("update", false, "write the files of flowtest.Files and flowtest.Lock anew, instead of testing against them")
 	}
 }
 

@@ -3,6 +3,7 @@ package flowtest
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,12 +13,17 @@ import (
 // Lock compares flows with the [flow.Lock] in a file that is kept beside the code. It
 // fails the test where they differ, and says what becomes of the chats that wait at that
 // moment: a change that nobody meant is noticed before it is deployed. With "go test
-// -update" the file is written anew, to be read and committed.
+// -update" the file is written anew, in a folder that is made if it is not there, to be
+// read and committed.
 func Lock(t testing.TB, file string, flows ...flow.Definition) {
 	t.Helper()
 	now := flow.Lock(flows...)
 	if flag.Lookup("update").Value.String() == "true" {
-		if err := os.WriteFile(file, []byte(now), 0o644); err != nil {
+		err := os.MkdirAll(filepath.Dir(file), 0o755)
+		if err == nil {
+			err = os.WriteFile(file, []byte(now), 0o644)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		return

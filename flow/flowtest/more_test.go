@@ -195,6 +195,22 @@ func TestFiles(t *testing.T) { // alone: it sets the flag that writes files
 	flowtest.Files(t, filepath.Join(dir, "*.chat"), func() flowtest.Bot { return petBot() })
 }
 
+func TestLockMakesItsFolder(t *testing.T) { // alone: it sets the flag that writes files
+	file := filepath.Join(t.TempDir(), "testdata", "flows.lock")
+	f := flow.New[pet]("pet")
+	if err := flag.Set("update", "true"); err != nil {
+		t.Fatal(err)
+	}
+	told := failure(t, func(tb testing.TB) { flowtest.Lock(tb, file, f) })
+	if err := flag.Set("update", "false"); err != nil {
+		t.Fatal(err)
+	}
+	if told != "" {
+		t.Fatalf("writing the lock: got failure %q, want none", told)
+	}
+	flowtest.Lock(t, file, f)
+}
+
 // fileBot reads the files of a message in a step of its own.
 func fileBot() *bot.Bot {
 	f := flow.New[struct{}]("scan", flow.Trigger("/scan"))
