@@ -117,6 +117,11 @@ func TestAFlowIsForwarded(t *testing.T) {
 	told = nil
 	p.User("/brief").Bot("Name?").User("Ana").Bot("Sure?").Advance(11 * time.Minute).User("yes").Bot("said: yes").Idle()
 	heardOf(t, told) // its time was up
+
+	p = flowtest.Play(t, brief(on, &told))
+	p.User("/brief").Bot("Name?").User("Ana").Bot("Sure?").HandOver(brief(bot.Handover{}, &told))
+	p.Advance(11 * time.Minute).User("yes").Bot("said: yes").Idle()
+	heardOf(t, told) // also at one that forwards none
 }
 
 // SPEC: H6 H7. A flow is forwarded only to a build whose question is the same.
