@@ -41,6 +41,20 @@ func reminding(w *world) *list[string] {
 	return &fired
 }
 
+// firesWithin fails the test of a world where a timer fires later than a second after what
+// since says, which is when it was due or when somebody was there to see it.
+func firesWithin(w *world, since func(due time.Time) time.Time) {
+	on := w.bot.on
+	w.bot.on = func(ctx context.Context, r botmesh.Run, m botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+		if r.Record.Type == botmesh.TypeTimer {
+			if late := r.Now.Sub(since(r.Timer.At)); late > time.Second {
+				w.t.Errorf("%s fired %v too late, want it within a second", r.Timer.Name, late)
+			}
+		}
+		return on(ctx, r, m, o)
+	}
+}
+
 // timerRecords counts what the journal published to a chat.
 func (w *world) timerRecords(chat string) (n int) {
 	w.t.Helper()
@@ -65,6 +79,7 @@ func TestATimerFiresOnWhicheverReplicaIsAlive(t *testing.T) {
 	t.Parallel()
 	play(t, func(w *world) {
 		fired := reminding(w)
+		firesWithin(w, func(due time.Time) time.Time { return due })
 		a := w.start()
 		w.post("a", "arm tea 10m")
 		w.settled(time.Minute)
@@ -91,11 +106,14 @@ func TestATimerThatIsDueWhileNobodyLivesFiresLater(t *testing.T) {
 	play(t, func(w *world) {
 		fired := reminding(w)
 		w.bot.on = stateless(w.bot.on)
+		var back time.Time
+		firesWithin(w, func(time.Time) time.Time { return back })
 		a := w.start()
 		w.post("a", "arm tea 720h")
 		w.settled(time.Minute)
 		a.drain()
 		time.Sleep(60 * 24 * time.Hour)
+		back = time.Now()
 		w.start()
 		w.settled(time.Minute)
 		if got := fired.all(); len(got) != 1 {

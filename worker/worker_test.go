@@ -124,6 +124,10 @@ func TestAPanicIsAFailedTry(t *testing.T) {
 // with its cause.
 func TestAStoppedRunEndsWithTheCause(t *testing.T) {
 	t.Parallel()
+	does := func(context.Context, string) (string, error) {
+		t.Error("a handler does something after its end")
+		return "", nil
+	}
 	for name, handler := range map[string]bot.Handler{
 		"heeds it":   func(c *bot.Context) error { <-c.Context().Done(); return c.Context().Err() },
 		"ignores it": func(c *bot.Context) error { <-c.Context().Done(); c.Say("late"); return nil },
@@ -132,6 +136,11 @@ func TestAStoppedRunEndsWithTheCause(t *testing.T) {
 		"sends": func(c *bot.Context) error {
 			<-c.Context().Done()
 			return c.SendNow(botmesh.Send{Text: "late"})
+		},
+		"does something": func(c *bot.Context) error {
+			<-c.Context().Done()
+			_, err := flow.Do(c, "pay", does)
+			return err
 		},
 	} {
 		ctx, stop := context.WithCancelCause(t.Context())
