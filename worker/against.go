@@ -50,7 +50,7 @@ func (r replays) compare(ctx context.Context, open opener, c comparison, named [
 	if c.limit < 1 {
 		return config.Wrong(errors.New("--limit must be 1 or more"))
 	}
-	w, err := open()
+	w, err := open(r.program.Check)
 	if err != nil {
 		return err
 	}

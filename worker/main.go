@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/internal/config"
@@ -42,22 +43,11 @@ import (
 func Main(b *bot.Bot, own ...provider.Sender) {
 	p := workerd.Program()
 	p.Usage = []string{"flows lock|diff [file]", replayWay, againstWay, rebuildWay}
-	if len(os.Args) > 1 && os.Args[1] == "flows" {
-		told, err := flows(b, os.Args[2:])
-		fmt.Print(told)
-		os.Exit(program.Report(os.Stderr, p.Name, err))
-	}
 	if len(own) > 0 {
 		p.Check = config.Config.CheckSenders
 	}
-	if len(os.Args) > 1 {
-		again := replays{p, b, own, os.Stdout}
-		switch os.Args[1] {
-		case "replay":
-			os.Exit(program.Report(os.Stderr, p.Name, again.replay(os.Args[2:])))
-		case "rebuild":
-			os.Exit(program.Report(os.Stderr, p.Name, again.rebuild(os.Args[2:])))
-		}
+	if do := command(os.Args[1:], p, b, own); do != nil {
+		os.Exit(program.Report(os.Stderr, program.Called(), do(os.Args[2:])))
 	}
 	p.Run = func(ctx context.Context, p program.Process) error {
 		runner, err := New(Config{Bot: b, Handover: handover(p.Settings.Handover), StaleAfter: p.Settings.StaleAfter, Logger: p.Log})
@@ -73,6 +63,24 @@ func Main(b *bot.Bot, own ...provider.Sender) {
 		return errors.Join(w.Run(ctx), runner.Close())
 	}
 	program.Main(p)
+}
+
+// command is what the arguments ask for in place of serving chats; nil if that is to serve,
+// or to be shown what there is.
+func command(args []string, p program.Program, b *bot.Bot, own []provider.Sender) func(args []string) error {
+	if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+		return nil
+	}
+	again := replays{p, b, own, os.Stdout}
+	return map[string]func([]string) error{
+		"flows": func(args []string) error {
+			told, err := flows(b, args)
+			fmt.Print(told)
+			return err
+		},
+		"replay":  again.replay,
+		"rebuild": again.rebuild,
+	}[args[0]]
 }
 
 // handover is what a deployment says of flows that are not kept.

@@ -62,7 +62,7 @@ func (r replays) replay(args []string) error {
 			}
 			return err
 		}
-		w, err := open()
+		w, err := open(config.Config.CheckSenders) // which cuts nothing for a platform, and needs no token
 		if err != nil {
 			return err
 		}
@@ -114,7 +114,7 @@ func (r replays) rebuild(args []string) error {
 		if len(named) != 1 {
 			return config.Wrong(errors.New(rebuildUsage))
 		}
-		w, err := open()
+		w, err := open(r.program.Check)
 		if err != nil {
 			return err
 		}
@@ -130,13 +130,16 @@ func (r replays) rebuild(args []string) error {
 	})
 }
 
-// opener makes the worker of a command, which serves nothing.
-type opener func() (*workerd.Worker, error)
+// opener makes the worker of a command, which serves nothing, if check finds nothing that
+// the settings lack.
+type opener func(check func(config.Config) error) (*workerd.Worker, error)
 
 // open reads what a command is asked for, the chats that it names included, and calls do.
 func (r replays) open(flags *flag.FlagSet, usage string, args []string, limit time.Duration,
 	do func(context.Context, opener, []botmesh.ChatKey) error) error {
-	loaded, err := r.program.Load(args)
+	p := r.program
+	p.Check = nil // the command says
+	loaded, err := p.Load(args)
 	if err != nil {
 		return err
 	}
@@ -161,7 +164,10 @@ func (r replays) open(flags *flag.FlagSet, usage string, args []string, limit ti
 	defer stop()
 	ctx, ignore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer ignore()
-	err = do(ctx, func() (*workerd.Worker, error) {
+	err = do(ctx, func(check func(config.Config) error) (*workerd.Worker, error) {
+		if err := check(loaded.Config); err != nil {
+			return nil, config.Wrong(err)
+		}
 		return workerd.New(ctx, workerd.Config{Settings: loaded.Config, Runner: runner, Senders: r.own, Version: program.Version(), Log: log})
 	}, named)
 	err = errors.Join(err, runner.Close())

@@ -85,8 +85,25 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 		"    user: /hi\n    then: hello\n    now:  good day\n") {
 		t.Errorf("got %q, %v, want the difference", out.String(), err)
 	}
+	t.Setenv("BOTMESH_TELEGRAM_TOKEN", "")
+	out.Reset()
+	if err := again.replay([]string{"telegram/5"}); err != nil || !strings.Contains(out.String(), "replayed 1 records") {
+		t.Errorf("without a platform's token: got %q, %v, want the replay", out.String(), err)
+	}
+	if err := again.replay([]string{"--against"}); !config.IsWrong(err) || !strings.Contains(err.Error(), "BOTMESH_TELEGRAM_TOKEN is not set") {
+		t.Errorf("a comparison without a platform's token: got %v, want it refused", err)
+	}
 	if got := telegram.Texts("5"); len(got) != 1 {
 		t.Errorf("got %q, want the one answer", got)
+	}
+}
+
+func TestWhoAsksForHelpIsShownIt(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{"": false, "--bot=shop": false, "replay telegram/5": true, "flows": true, "replay --help": false, "rebuild -h": false} {
+		if got := command(strings.Fields(args), workerd.Program(), bot.New(), nil) != nil; got != want {
+			t.Errorf("%q: got a command: %t, want %t", args, got, want)
+		}
 	}
 }
 

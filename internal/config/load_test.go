@@ -187,7 +187,7 @@ func TestAddressesThatAreRight(t *testing.T) {
 func TestUnexpected(t *testing.T) {
 	t.Parallel()
 	for arg, want := range map[string]string{
-		"serve":     `unexpected argument "serve": settings are flags, such as --bot=demo`,
+		"serve":     `unexpected argument "serve": settings are flags, such as --bot=demo; --help shows what there is`,
 		"--nats":    "--nats: unknown flag",
 		"--foo":     "--foo: unknown flag",
 		"--bots=x":  "--bots: unknown flag; did you mean --bot?",

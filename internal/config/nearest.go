@@ -23,7 +23,7 @@ func unknownKey(s setting, known []string) error {
 func Unexpected(arg string) error {
 	name, _, _ := strings.Cut(arg, "=")
 	if !strings.HasPrefix(name, "-") {
-		return fmt.Errorf("unexpected argument %q: settings are flags, such as --bot=demo", arg)
+		return fmt.Errorf("unexpected argument %q: settings are flags, such as --bot=demo; --help shows what there is", arg)
 	}
 	key := strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_")
 	if near := nearest(key, keys()); near != "" {

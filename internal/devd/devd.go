@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,6 +75,12 @@ func Program(cfg Config) program.Program {
 			"log_level":    "warn",
 		},
 		Log: os.Stderr,
+		Elsewhere: func(arg string) string {
+			if slices.Contains([]string{"flows", "replay", "rebuild"}, arg) {
+				return "the program that has worker.Main(b) in place of dev.Main(b): the one that runs in production"
+			}
+			return ""
+		},
 		Run: func(ctx context.Context, p program.Process) error {
 			d := &dev{cfg: cfg, settings: p.Settings, out: os.Stdout}
 			return d.run(ctx, p)

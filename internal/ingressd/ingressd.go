@@ -146,7 +146,7 @@ func (in *Ingress) Run(ctx context.Context) error {
 	defer engine.Close(ctx, in.conn, in.cfg.Log)
 	defer in.closeSpool(ctx)
 	defer in.sessions.close(ctx, in.cfg)
-	in.cfg.Log.Info("serving", "bot", in.cfg.Settings.Bot, "addr", in.Addr())
+	in.cfg.Log.Info("serving", "addr", in.Addr())
 	group, all := errgroup.WithContext(ctx)
 	group.Go(func() error { return in.prepare(all) })
 	group.Go(func() error {

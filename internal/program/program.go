@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -49,10 +50,13 @@ const (
 
 // Program is a server to be run by [Main].
 type Program struct {
-	// Name is the program's name in logs, messages and telemetry.
+	// Name is what kind of program it is, in logs and telemetry. Its user is told [Called].
 	Name string
 	// Usage are further ways to call it, each in one line after its name.
 	Usage []string
+	// Elsewhere says of an argument that is no setting which program takes it, empty if
+	// none; nil knows of none.
+	Elsewhere func(arg string) string
 	// Defaults are the program's own defaults of settings, by key.
 	Defaults map[string]string
 	// Log is where log lines go. Defaults to standard output.
@@ -98,26 +102,40 @@ func (p Program) run(args, environ []string, stdout, stderr *os.File) int {
 		case "--help", "-h":
 			return p.help(stdout, stderr)
 		case "--version":
-			return Report(stderr, p.Name, show(stdout, p.Name+" "+Version()+"\n"))
+			return Report(stderr, Called(), show(stdout, Called()+" (botmesh "+Version()+")\n"))
 		}
-		err = cmp.Or(err, config.Unexpected(arg))
+		err = cmp.Or(err, p.unexpected(arg))
 	}
 	if err == nil && p.Check != nil {
 		err = p.Check(loaded.Config)
 	}
 	if err != nil {
-		return Report(stderr, p.Name, config.Wrong(err))
+		return Report(stderr, Called(), config.Wrong(err))
 	}
 	if loaded.ReplicaID == "" {
 		loaded.ReplicaID = uuid.NewString()
 	}
 	log := Logger(cmp.Or(p.Log, stdout), loaded.Log).With("service", p.Name, "replica", loaded.ReplicaID)
-	return Report(stderr, p.Name, p.Serve(loaded.Config, environ, log))
+	return Report(stderr, Called(), p.Serve(loaded.Config, environ, log))
+}
+
+// Called is what the user of this process calls its program: the name of its file.
+func Called() string { return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") }
+
+// unexpected says what is wrong with an argument that is no setting.
+func (p Program) unexpected(arg string) error {
+	if p.Elsewhere != nil {
+		if whose := p.Elsewhere(arg); whose != "" {
+			return fmt.Errorf("%q is for %s", arg, whose)
+		}
+	}
+	return config.Unexpected(arg)
 }
 
 // Serve runs the program with settings that were loaded and checked, until it
 // fails or was drained after a signal.
 func (p Program) Serve(settings config.Config, environ []string, log *slog.Logger) (err error) {
+	log = log.With("bot", settings.Bot)
 	ctx, stop := interrupted(context.Background(), settings.Drain, log)
 	defer stop()
 	sdk, err := export.Start(ctx, export.Config{
@@ -142,7 +160,7 @@ func (p Program) Serve(settings config.Config, environ []string, log *slog.Logge
 	defer closePrivate(ctx, priv, log)
 	defer context.AfterFunc(ctx, priv.Drain)()
 
-	log.Info("started", "bot", settings.Bot, "version", Version(), "private", priv.Addr())
+	log.Info("started", "version", Version(), "private", priv.Addr())
 	if err := p.Run(ctx, Process{Settings: settings, Version: Version(), Log: log, Private: priv}); err != nil {
 		return err
 	}
@@ -205,15 +223,15 @@ func closePrivate(ctx context.Context, priv *private.Server, log *slog.Logger) {
 }
 
 func (p Program) help(stdout, stderr io.Writer) int {
-	usage := "Usage: " + p.Name + " [flags]\n"
+	usage := "Usage: " + Called() + " [flags]\n"
 	for _, way := range p.Usage {
-		usage += "       " + p.Name + " " + way + "\n"
+		usage += "       " + Called() + " " + way + "\n"
 	}
 	err := show(stdout, usage+"\n")
 	if err == nil {
 		err = config.Usage(stdout, p.Defaults)
 	}
-	return Report(stderr, p.Name, err)
+	return Report(stderr, Called(), err)
 }
 
 func show(w io.Writer, text string) error {

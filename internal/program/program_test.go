@@ -42,7 +42,10 @@ var roles = map[string]Program{
 	"wrong": {Name: "botmesh-test", Run: func(context.Context, Process) error {
 		return errors.Join(config.Wrong(errors.New("stream A differs")), errors.New("stream B differs"))
 	}},
-	"needy": {Name: "botmesh-test", Check: config.Config.CheckWorker, Usage: []string{"dance [settings]"}},
+	"needy": {
+		Name: "botmesh-test", Check: config.Config.CheckWorker, Usage: []string{"dance [settings]"},
+		Elsewhere: func(arg string) string { return map[string]string{"swim": "the one with a pool"}[arg] },
+	},
 }
 
 func TestMain(m *testing.M) {
@@ -135,7 +138,7 @@ func field(t *testing.T, text, key string) string {
 // SPEC W3
 func TestSignalDrainsAndEndsWell(t *testing.T) {
 	t.Parallel()
-	p := launch(t, "orderly", []string{"BOTMESH_REPLICA_ID=r7"})
+	p := launch(t, "orderly", []string{"BOTMESH_REPLICA_ID=r7", "BOTMESH_BOT=shop"})
 	started := p.stdout.until(t, "\n")
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + field(t, started, "private") + "/healthz")
 	if err != nil {
@@ -150,8 +153,12 @@ func TestSignalDrainsAndEndsWell(t *testing.T) {
 	if code != ExitOK || stderr != "" {
 		t.Errorf("got code %d and %q, want 0 and nothing", code, stderr)
 	}
-	if got := field(t, stdout, "replica"); got != "r7" {
-		t.Errorf("replica: got %s, want r7", got)
+	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
+		for key, want := range map[string]string{"service": "botmesh-test", "replica": "r7", "bot": "shop"} {
+			if got := field(t, line, key); got != want {
+				t.Errorf("%s: got %s, want %s in %s", key, got, want, line)
+			}
+		}
 	}
 	if !strings.Contains(stdout, `"msg":"stopped"`) {
 		t.Errorf("got %s, want it to say that it stopped", stdout)
@@ -249,12 +256,14 @@ func TestExitCodes(t *testing.T) {
 		code      int
 		want      string
 	}{
-		"missing":  {"needy", "", nil, ExitWrong, "botmesh-test: BOTMESH_TELEGRAM_TOKEN is not set: a worker needs the token of at least one provider (or the web chat, BOTMESH_WEBCHAT_SECRET)\n"},
-		"unread":   {"needy", "BOTMESH_LEASE=3", nil, ExitWrong, "botmesh-test: BOTMESH_LEASE must be a number with a unit, such as 15s\n"},
-		"flag":     {"needy", "", []string{"--leas=3s"}, ExitWrong, "botmesh-test: --leas: unknown flag; did you mean --lease?\n"},
-		"exporter": {"orderly", "OTEL_TRACES_EXPORTER=pigeon", nil, ExitWrong, "botmesh-test: export: traces by OTEL_TRACES_EXPORTER=pigeon: unknown exporter or metrics producer\n"},
-		"wrong":    {"wrong", "", nil, ExitWrong, "botmesh-test: stream A differs\nbotmesh-test: stream B differs\n"},
-		"failed":   {"failing", "", nil, ExitFailed, "botmesh-test: the disk is gone\n"},
+		"missing":  {"needy", "", nil, ExitWrong, "program.test: BOTMESH_TELEGRAM_TOKEN is not set: a worker needs the token of at least one provider (or the web chat, BOTMESH_WEBCHAT_SECRET)\n"},
+		"unread":   {"needy", "BOTMESH_LEASE=3", nil, ExitWrong, "program.test: BOTMESH_LEASE must be a number with a unit, such as 15s\n"},
+		"flag":     {"needy", "", []string{"--leas=3s"}, ExitWrong, "program.test: --leas: unknown flag; did you mean --lease?\n"},
+		"argument": {"needy", "", []string{"swum"}, ExitWrong, "program.test: unexpected argument \"swum\": settings are flags, such as --bot=demo; --help shows what there is\n"},
+		"another":  {"needy", "", []string{"swim", "lock"}, ExitWrong, "program.test: \"swim\" is for the one with a pool\n"},
+		"exporter": {"orderly", "OTEL_TRACES_EXPORTER=pigeon", nil, ExitWrong, "program.test: export: traces by OTEL_TRACES_EXPORTER=pigeon: unknown exporter or metrics producer\n"},
+		"wrong":    {"wrong", "", nil, ExitWrong, "program.test: stream A differs\nprogram.test: stream B differs\n"},
+		"failed":   {"failing", "", nil, ExitFailed, "program.test: the disk is gone\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -269,11 +278,11 @@ func TestExitCodes(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	t.Parallel()
 	code, stdout, _ := launch(t, "needy", nil, "--help").end(t)
-	if code != ExitOK || !strings.Contains(stdout, "--telegram-token[-file]") || !strings.Contains(stdout, "(127.0.0.1:0)") || !strings.HasPrefix(stdout, "Usage: botmesh-test [flags]\n       botmesh-test dance [settings]\n\n") {
+	if code != ExitOK || !strings.Contains(stdout, "--telegram-token[-file]") || !strings.Contains(stdout, "(127.0.0.1:0)") || !strings.HasPrefix(stdout, "Usage: program.test [flags]\n       program.test dance [settings]\n\n") {
 		t.Errorf("help: got code %d and %s, want 0 and every setting", code, stdout)
 	}
 	code, stdout, _ = launch(t, "needy", []string{"BOTMESH_LEASE=wrong"}, "--version").end(t)
-	if code != ExitOK || stdout != "botmesh-test devel\n" {
+	if code != ExitOK || stdout != "program.test (botmesh devel)\n" {
 		t.Errorf("version: got code %d and %s, want 0 and the version", code, stdout)
 	}
 }

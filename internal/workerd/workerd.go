@@ -174,7 +174,7 @@ func (w *Worker) serve(ctx context.Context) error {
 	})
 	defer follower.Wait()
 	defer stop()
-	w.cfg.Log.Info("serving", "bot", w.cfg.Settings.Bot, "incarnation", coordinator.Incarnation())
+	w.cfg.Log.Info("serving", "incarnation", coordinator.Incarnation())
 	return o.dispatcher.Run(ctx)
 }
 
