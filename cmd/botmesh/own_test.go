@@ -11,6 +11,8 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/dev"
+	"github.com/botmesh-go/botmesh/flow"
+	"github.com/botmesh-go/botmesh/flow/ask"
 	"github.com/botmesh-go/botmesh/provider"
 )
 
@@ -24,6 +26,11 @@ func ownMain() {
 		c.Sayf("heard %d", *n)
 		return nil
 	})
+	b.Flow(flow.NewLive("greet", func(c *flow.Live) error {
+		name, err := flow.Wait(c, ask.Text(), "Who are you?")
+		c.Say("Hello " + name)
+		return err
+	}, flow.Trigger("/greet")))
 	if os.Getenv("OWN_BROKEN") != "" {
 		b.Command("no slash", nil)
 	}
@@ -62,7 +69,7 @@ func startOwn(t *testing.T, env ...string) *devProcess {
 // SPEC: D3
 func TestDevOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	env := []string{"OWN_DIR=" + t.TempDir(), "BOTMESH_NATS_URL=" + freeNATS(t)}
+	env := []string{"OWN_DIR=" + t.TempDir(), "BOTMESH_NATS_URL=" + freeNATS(t), "BOTMESH_HANDOVER_FALLBACK=notify"}
 	dev := startOwn(t, env...)
 	chat := newBrowser(t, dev.addr)
 	chat.say("a")
@@ -80,12 +87,20 @@ func TestDevOfOnesOwn(t *testing.T) {
 			t.Fatalf("got %v, want %q", err, want)
 		}
 	}
-	if said := dev.stop(t); !strings.Contains(said, "Stopped") {
-		t.Errorf("got %q, want it to say that it stopped", said)
+	chat.say("/greet")
+	if got := chat.hear(); got != "Who are you?" {
+		t.Errorf("got %q, want the question of the live conversation", got)
+	}
+	if said := dev.stop(t); !strings.Contains(said, "Stopped. The conversations go on when you start it again, but for live and ephemeral ones.") {
+		t.Errorf("got %q, want it to say what goes on", said)
 	}
 	dev = startOwn(t, env...)
 	chat.addr = dev.addr
 	chat.open()
+	chat.say("Ana")
+	if got := chat.hear(); got != "we were interrupted, please begin again" {
+		t.Errorf("got %q, want what the settings say of a live conversation that was lost", got)
+	}
 	chat.say("b")
 	if got := chat.hear(); got != "heard 2" {
 		t.Errorf("got %q after a restart, want %q", got, "heard 2")
@@ -95,14 +110,15 @@ func TestDevOfOnesOwn(t *testing.T) {
 
 func TestDevOfOnesOwnThatIsWrong(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct{ env, want string }{
-		"bot":      {"OWN_BROKEN=1", "the bot is not valid"},
-		"settings": {"BOTMESH_STANDARDWEBHOOKS_API_URL=http://127.0.0.1:1", "BOTMESH_STANDARDWEBHOOKS_SEND_SECRET is not set"},
+	for name, tt := range map[string]struct{ env, arg, want string }{
+		"bot":      {"OWN_BROKEN=1", "", "the bot is not valid"},
+		"settings": {"BOTMESH_STANDARDWEBHOOKS_API_URL=http://127.0.0.1:1", "", "BOTMESH_STANDARDWEBHOOKS_SEND_SECRET is not set"},
+		"argument": {"", "flows", `"flows" is for the program that has worker.Main(b)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env := []string{"OWN_DIR=" + t.TempDir(), "BOTMESH_NATS_URL=" + freeNATS(t), "BOTMESH_LISTEN=127.0.0.1:0", tt.env}
-			cmd := command(t, env, "--admin-listen=127.0.0.1:0")
+			cmd := command(t, env, append(strings.Fields(tt.arg), "--admin-listen=127.0.0.1:0")...)
 			cmd.Env = append(cmd.Env, role+"=own")
 			out, _ := cmd.CombinedOutput()
 			if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), tt.want) {

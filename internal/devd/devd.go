@@ -129,7 +129,7 @@ func (d *dev) run(ctx context.Context, p program.Process) error {
 	if err := errors.Join(group.Wait(), d.runner.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(d.out, "Stopped. The conversations go on when you start it again.")
+	_, err = fmt.Fprintln(d.out, "Stopped. The conversations go on when you start it again, but for live and ephemeral ones.")
 	return err
 }
 
@@ -159,7 +159,7 @@ func (d *dev) open(ctx context.Context, p program.Process) (err error) {
 	if err != nil {
 		return config.Wrong(err)
 	}
-	d.runner, err = worker.New(worker.Config{Bot: d.cfg.Bot, Logger: p.Log})
+	d.runner, err = worker.New(worker.Config{Bot: d.cfg.Bot, Handover: handover(s.Handover), StaleAfter: s.StaleAfter, Logger: p.Log})
 	if err != nil {
 		return config.Wrong(err)
 	}
@@ -175,6 +175,14 @@ func (d *dev) open(ctx context.Context, p program.Process) (err error) {
 		d.workers = append(d.workers, w)
 	}
 	return nil
+}
+
+// handover is what worker.Main makes of the same settings.
+func handover(s config.Handover) bot.Handover {
+	return bot.Handover{
+		Forward: s.Flows == "forward", TTL: s.TTL,
+		Lost: map[string]bot.LostPolicy{"notify": bot.Notify, "restart": bot.Restart}[s.Fallback],
+	}
 }
 
 // welcome tells the user where to talk to the bot, as soon as it answers there.
