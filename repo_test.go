@@ -78,7 +78,7 @@ var house = map[string][]string{
 
 	// What operators look at, and do.
 	"acts":  {"internal/jet"},
-	"admin": {"acts", "checkpoint", "coord", "internal/jet", "journal", "markdown", "outbox"},
+	"admin": {"acts", "checkpoint", "coord", "flow", "internal/jet", "journal", "markdown", "outbox"},
 
 	// The programs. What is below internal/ here is theirs alone.
 	"telemetry/export":  {},

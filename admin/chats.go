@@ -56,8 +56,10 @@ type Chat struct {
 	Turn       *Turn       `json:"turn,omitempty"`
 	Pause      *acts.Pause `json:"pause,omitempty"`
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
-	Records    Records     `json:"records"`
-	Outbox     Outbox      `json:"outbox"`
+	// Question is where its conversation waits for an answer of the user.
+	Question *Place  `json:"question,omitempty"`
+	Records  Records `json:"records"`
+	Outbox   Outbox  `json:"outbox"`
 	// Held are the parts that wait for an operator, since they may have reached the
 	// platform.
 	Held []Held `json:"held,omitempty"`

@@ -17,7 +17,7 @@ import (
 
 type chatsCommand struct {
 	Ls       chatsList     `cmd:"" help:"List the chats that something is going on with: paused, held, in line, or with records or letters that wait."`
-	Show     chatsShow     `cmd:"" help:"Show who holds a chat, since when, what waits and why."`
+	Show     chatsShow     `cmd:"" help:"Show who holds a chat, since when, what waits and why, and which question is open."`
 	Timeline chatsTimeline `cmd:"" help:"Show what happened to a chat, in the order of time, with trace ids."`
 	Tail     chatsTail     `cmd:"" help:"Follow what happens to a chat, or to all, until Ctrl-C."`
 	Pause    chatsPause    `cmd:"" help:"Stop a chat until it is resumed: nothing is answered or sent, and its timers stand still."`
@@ -92,6 +92,9 @@ func writeChat(w io.Writer, c admin.Chat) error {
 	fmt.Fprintf(&b, "%s  %s\n", c.Chat, c.State)
 	for _, why := range c.Why {
 		fmt.Fprintf(&b, "  %s\n", why)
+	}
+	if c.Question != nil {
+		fmt.Fprintf(&b, "question    %s\n", c.Question.Describe())
 	}
 	if cp := c.Checkpoint; cp != nil {
 		fmt.Fprintf(&b, "checkpoint  revision %d, written %s, cursor %d, state of %d bytes", cp.Revision, cp.Written.Format(time.RFC3339), cp.Cursor, cp.State)

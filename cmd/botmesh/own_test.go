@@ -91,6 +91,10 @@ func TestDevOfOnesOwn(t *testing.T) {
 	if got := chat.hear(); got != "Who are you?" {
 		t.Errorf("got %q, want the question of the live conversation", got)
 	}
+	code, shown, _ := finished(t, []string{env[1]}, "chats", "show", "webchat/"+chat.chat)
+	if want := "\nquestion    greet, asked with record "; code != 0 || !strings.Contains(shown, want) || !strings.Contains(shown, "; it is in the memory of dev-") {
+		t.Errorf("got code %d and\n%s\nwant %q in it, and where", code, shown, want)
+	}
 	if said := dev.stop(t); !strings.Contains(said, "Stopped. The conversations go on when you start it again, but for live and ephemeral ones.") {
 		t.Errorf("got %q, want it to say what goes on", said)
 	}
