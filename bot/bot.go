@@ -35,6 +35,7 @@ type Bot struct {
 	timers    map[string]Handler         // by the kind of a timer
 	events    events
 	fallback  Handler
+	human     Handler
 	texts     Texts
 	meanwhile flow.Policy // of handlers
 	burst     time.Duration
@@ -58,11 +59,13 @@ type command struct {
 }
 
 // The commands that are the bot's own. Every bot has the first; the others are
-// there when a flow has what they are for, and help may also be the author's.
+// there when a flow, or the bot, has what they are for, and help may also be the author's.
 const (
 	cancel = "/cancel"
 	back   = "/back"
 	help   = "/help"
+	human  = "/human"
+	again  = "/bot"
 )
 
 // New makes a bot that knows nothing but /cancel. What is wrong with what is
@@ -155,6 +158,9 @@ func (b *Bot) Commands() []string {
 	if b.goesBack() {
 		all = append(all, back)
 	}
+	if b.human != nil {
+		all = append(all, human, again)
+	}
 	return append(all, cancel)
 }
 
@@ -175,6 +181,11 @@ func (b *Bot) Validate() error {
 	faults := slices.Clone(b.faults)
 	if b.goesBack() && b.commands[back] != nil {
 		faults = append(faults, fmt.Errorf("bot: command %q is the bot's own: a flow has flow.Back", back))
+	}
+	for _, name := range []string{human, again} {
+		if b.human != nil && b.commands[name] != nil {
+			faults = append(faults, fmt.Errorf("bot: command %q is the bot's own: it has Bot.Human", name))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.flows)) {
 		faults = append(faults, b.flows[name].Validate())

@@ -138,6 +138,7 @@ func (t *turn) lost() (handled bool, err error) {
 	}
 	h, f, result := t.bot.handsOver(), t.bot.flows[p.Flow], botmesh.HandoverDropped
 	switch {
+	case t.chat.Human: // they have the message
 	case h.Decide != nil:
 		result = botmesh.HandoverCustom
 		err = t.handle(func(c *Context) (err error) {

@@ -31,6 +31,12 @@ type Texts struct {
 	// Interrupted answers a message for a flow that was lost when its chat moved, see
 	// [Handover]. Default: "we were interrupted, please begin again".
 	Interrupted string
+	// Human is said when people take over, see [Bot.Human]. Default: "a person will answer
+	// you here, /bot brings me back".
+	Human string
+	// Back is said when they no longer do, before the question that is open. Default: "here
+	// I am again".
+	Back string
 }
 
 func (t Texts) withDefaults() Texts {
@@ -44,6 +50,8 @@ func (t Texts) withDefaults() Texts {
 		NothingBefore:   cmp.Or(t.NothingBefore, "there is no question before this one"),
 		Help:            cmp.Or(t.Help, "{commands}"),
 		Interrupted:     cmp.Or(t.Interrupted, "we were interrupted, please begin again"),
+		Human:           cmp.Or(t.Human, "a person will answer you here, /bot brings me back"),
+		Back:            cmp.Or(t.Back, "here I am again"),
 	}
 }
 

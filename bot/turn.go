@@ -48,6 +48,7 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 		}
 		return botmesh.Outcome{}, fmt.Errorf("bot: %w", err)
 	}
+	chat.Human = chat.Human && b.human != nil // else they were of another build
 	cancelled := interruptedBy(run)
 	if cancelled { // by the user, who waits for no answer to the message any more
 		run.Record, run.Also = run.Also[len(run.Also)-1], nil
@@ -147,7 +148,7 @@ func (t *turn) run(ctx context.Context, event Handler) error {
 
 func (t *turn) route(event Handler) error {
 	if t.Record().Resume != nil {
-		if t.chat.Position == nil || t.chat.Position.IsLost() {
+		if t.chat.Position == nil || t.chat.Position.IsLost() || t.chat.Human {
 			return errIgnored
 		}
 		err := t.askAgain("")
@@ -156,7 +157,9 @@ func (t *turn) route(event Handler) error {
 		}
 		return err
 	}
-	if event == nil {
+	if t.forHuman() {
+		event = t.bot.human
+	} else if event == nil {
 		event = t.late()
 	}
 	if event != nil {
@@ -192,6 +195,10 @@ func (t *turn) command(name, args string) error {
 		return t.cancel()
 	case lower == back && t.bot.goesBack():
 		return t.back()
+	case lower == human && t.bot.human != nil:
+		return t.callHuman()
+	case lower == again && t.bot.human != nil:
+		return t.callBot()
 	case lower == help && t.bot.helps():
 		if text := t.help(); text != "" {
 			return t.askAgain(t.T(text))
@@ -229,7 +236,7 @@ func (t *turn) fired() error {
 
 // timeUp lets the flow that waits go on without an answer.
 func (t *turn) timeUp() error {
-	if t.chat.Position == nil || t.chat.Position.IsLost() {
+	if t.chat.Position == nil || t.chat.Position.IsLost() || t.chat.Human {
 		return errIgnored
 	}
 	p := *t.chat.Position
@@ -269,12 +276,12 @@ func (t *turn) start(f flow.Definition) error {
 		t.Say(fill(t.T(t.bot.texts.Busy), "flow", p.Flow))
 		return nil
 	}
+	t.chat.Human = false
 	p, err := f.Start(t.Turn)
 	if err != nil {
 		return err
 	}
-	t.chat.Position = p
-	return nil
+	return t.went(p)
 }
 
 // cancel ends the flow that waits. One that can not go on in this build ends too,
@@ -315,6 +322,7 @@ func (t *turn) back() error {
 		t.Say(t.T(t.bot.texts.NothingBefore))
 		return nil
 	}
+	t.chat.Human = false
 	err := t.move(func(f flow.Definition) (*flow.Position, error) { return f.Back(t.Turn, *p) })
 	if errors.Is(err, flow.ErrFirst) {
 		return t.askAgain(t.T(t.bot.texts.NothingBefore))
@@ -333,6 +341,7 @@ func (t *turn) help() string {
 
 // askAgain repeats the open question after a hint.
 func (t *turn) askAgain(hint string) error {
+	t.chat.Human = false
 	p := *t.chat.Position
 	return t.move(func(f flow.Definition) (*flow.Position, error) { return f.AskAgain(t.Turn, p, hint) })
 }
@@ -347,6 +356,5 @@ func (t *turn) move(on func(flow.Definition) (*flow.Position, error)) error {
 	if err != nil {
 		return err
 	}
-	t.chat.Position = p
-	return nil
+	return t.went(p)
 }

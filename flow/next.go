@@ -28,6 +28,7 @@ const (
 	nextFail
 	nextWait
 	nextAccept
+	nextHuman
 )
 
 // waits is where a question that was asked leads: nowhere, until it is answered.

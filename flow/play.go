@@ -183,6 +183,10 @@ func (m *move[S]) follow(next Next, err error) (*Position, S, error) {
 		case next.kind == nextReject:
 			next, err = m.reject(next)
 			continue
+		case next.kind == nextHuman:
+			m.c.calls = true
+			next = waits
+			continue
 		case next.kind == nextFail && next.err != nil:
 			err = next.err
 		case next.kind == nextFail:

@@ -76,6 +76,8 @@ type Chat struct {
 	Values map[string]json.RawMessage
 	// Locale is the language of the user, as a BCP 47 tag, where the bot has several.
 	Locale string
+	// Human says that people have the user's messages, and not the bot.
+	Human bool
 }
 
 type encodedChat struct {
@@ -83,15 +85,16 @@ type encodedChat struct {
 	Position *Position                  `json:"position,omitempty"`
 	Values   map[string]json.RawMessage `json:"values,omitempty"`
 	Locale   string                     `json:"locale,omitempty"`
+	Human    bool                       `json:"human,omitempty"`
 }
 
 // Encode writes c, the same bytes for the same content; nil if there is nothing
 // to keep.
 func (c Chat) Encode() ([]byte, error) {
-	if c.Position == nil && len(c.Values) == 0 && c.Locale == "" {
+	if c.Position == nil && len(c.Values) == 0 && c.Locale == "" && !c.Human {
 		return nil, nil
 	}
-	b, err := json.Marshal(encodedChat{chatVersion, c.Position, c.Values, c.Locale})
+	b, err := json.Marshal(encodedChat{chatVersion, c.Position, c.Values, c.Locale, c.Human})
 	if err != nil {
 		return nil, fmt.Errorf("flow: encoding a chat: %w", err)
 	}
@@ -111,7 +114,7 @@ func DecodeChat(b []byte) (Chat, error) {
 	if e.Version < 1 || e.Version > chatVersion {
 		return Chat{}, fmt.Errorf("%w: it has version %d, want 1 to %d", ErrStranded, e.Version, chatVersion)
 	}
-	return Chat{e.Position, e.Values, e.Locale}, nil
+	return Chat{e.Position, e.Values, e.Locale, e.Human}, nil
 }
 
 // Unread is why a kept value could not be read, without anything of the value, which may

@@ -33,6 +33,7 @@ type Turn struct {
 
 	words    func(text string) string // what is said for a text of the code; nil for the text itself
 	timedOut bool                     // a question was open for too long, and its flow went on
+	calls    bool                     // a flow wants a person
 }
 
 // NewTurn makes the turn of a run. It is for those who run bots; handlers are

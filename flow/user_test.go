@@ -8,6 +8,7 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/flow"
+	"github.com/botmesh-go/botmesh/flow/ask"
 	"github.com/botmesh-go/botmesh/flow/flowtest"
 )
 
@@ -75,4 +76,38 @@ func TestAUsersValueOfAnotherType(t *testing.T) {
 	})).User("write").Poison("read")
 	const bad flow.User[func()] = "bad"
 	flowtest.Play(t, bot.New().Fallback(func(c *bot.Context) error { return bad.Set(c, nil) })).Poison("x")
+}
+
+// SPEC: H13. What a script did before the question that is open, it did: when it runs again
+// for the answer nothing of it is done once more.
+func TestAScriptDoesAllOfItOnce(t *testing.T) {
+	t.Parallel()
+	b := planner(func(c *flow.Talk[trip]) (flow.Next, error) {
+		grows, err := c.Stream("…")
+		if err != nil {
+			return flow.Next{}, err
+		}
+		grows.Set("hello")
+		c.Say("I ask you")
+		c.SendTo(desk, botmesh.Send{Text: "somebody comes"})
+		c.Arm(botmesh.Timer{Name: "nap", At: c.Now().Add(time.Hour)})
+		if err := visits.Set(c, 1); err != nil {
+			return flow.Next{}, err
+		}
+		if _, err := flow.Await(c, "to", ask.Text(), "Where to?"); err != nil {
+			return flow.Next{}, err
+		}
+		return c.End(), nil
+	})
+	b.Command("/set", func(c *bot.Context) error { return visits.Set(c, 7) })
+	b.Command("/get", func(c *bot.Context) error {
+		n, err := visits.Get(c)
+		c.Sayf("%d", n)
+		return err
+	})
+	b.Timer("nap", func(c *bot.Context) error { c.Say("woken"); return nil })
+	p := flowtest.Play(t, b)
+	p.User("/plan").Bot("hello", "I ask you", "Where to?").Told(desk, "somebody comes")
+	p.User("/set").Advance(30 * time.Minute).User("Rome").Silent().Told(desk).Idle()
+	p.User("/get").Bot("7").Advance(31 * time.Minute).Bot("woken").Advance(time.Hour)
 }

@@ -1,6 +1,6 @@
-// Command support answers what it knows, and hands over to people: whoever asks for one
-// is put through to a chat in which the team answers. Each message from one chat to the
-// other arrives once and in order, whatever crashes.
+// Command support answers what it knows, and hands over to people: whoever asks for one,
+// or gets stuck in a question, is put through to a chat in which the team answers. Each
+// message from one chat to the other arrives once and in order, whatever crashes.
 package main
 
 import (
@@ -10,11 +10,10 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/flow"
+	"github.com/botmesh-go/botmesh/flow/ask"
 	"github.com/botmesh-go/botmesh/worker"
 )
-
-// human says that the chat talks to a person.
-const human bot.State[bool] = "human"
 
 var answers = map[string]string{
 	"hours":    "We are there from 9 to 17.",
@@ -32,16 +31,9 @@ func main() {
 }
 
 func support(desk botmesh.ChatKey) *bot.Bot {
-	b := bot.New()
-	b.Command("/human", func(c *bot.Context) error {
-		*human.Of(c) = true
-		c.Say("A person will answer you here. /bot brings me back.")
-		c.SendTo(desk, botmesh.Send{Text: c.Chat().String() + " wants a person."})
-		return nil
-	})
-	b.Command("/bot", func(c *bot.Context) error {
-		*human.Of(c) = false
-		c.Say("Here I am.")
+	b := bot.New().Flow(refund())
+	b.Human(func(c *bot.Context) error {
+		c.SendTo(desk, botmesh.Send{Text: c.Chat().String() + ": " + c.Text()})
 		return nil
 	})
 	b.Command("/to <chat> <text>", func(c *bot.Context) error { // of the team
@@ -56,14 +48,25 @@ func support(desk botmesh.ChatKey) *bot.Bot {
 	b.Fallback(func(c *bot.Context) error {
 		switch answer := answers[strings.ToLower(strings.TrimSpace(c.Text()))]; {
 		case c.Chat() == desk: // the team talks among itself
-		case *human.Of(c):
-			c.SendTo(desk, botmesh.Send{Text: c.Chat().String() + ": " + c.Text()})
 		case answer != "":
 			c.Say(answer)
 		default:
-			c.Say("I know about hours and shipping. /human gets you a person.")
+			c.Say("I know about hours, shipping and refunds. /human gets you a person.")
 		}
 		return nil
 	})
 	return b
+}
+
+type parcel struct{}
+
+// refund needs the number of an order, which not everybody finds.
+func refund() *flow.Flow[parcel] {
+	f := flow.New[parcel]("refund", flow.Trigger("/refund", "refund", "refunds"))
+	flow.Ask(f, "order", ask.Int().Range(1000, 9999), "Which order is it?", func(c *flow.C[parcel], n int) flow.Next {
+		c.Sayf("The money for order %d is on its way.", n)
+		return c.End()
+	}, flow.Tries(2))
+	f.OnGiveUp(func(c *flow.C[parcel], _ flow.Step[parcel]) flow.Next { return c.Human() })
+	return f
 }

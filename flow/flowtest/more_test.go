@@ -149,6 +149,7 @@ func TestWalk(t *testing.T) {
 	t.Parallel()
 	ends := func(c *flow.C[pet], _ bool) flow.Next { return c.End() }
 	flowtest.Walk(t, petFlow(ends), "sesame")
+	flowtest.Walk(t, petFlow(func(c *flow.C[pet], _ bool) flow.Next { return c.Human() }), "sesame")
 	for name, tt := range map[string]struct {
 		f       flow.Definition
 		answers []string

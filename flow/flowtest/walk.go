@@ -169,6 +169,9 @@ func (b alone) Turn(ctx context.Context, run botmesh.Run, m botmesh.Midway) (bot
 	if err != nil {
 		return botmesh.Outcome{}, err
 	}
+	if t.CallsHuman() {
+		t.Say("a person")
+	}
 	t.Watch(at.Position, p)
 	out := botmesh.Outcome{Sends: slices.Clone(t.Sends())}
 	out.Arm, out.Disarm = t.Timers()
