@@ -15,6 +15,7 @@ import (
 	"github.com/botmesh-go/botmesh/acts"
 	"github.com/botmesh-go/botmesh/admin"
 	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/coord"
 )
 
 // A chat that stays paused keeps its records where the listing begins. Neither it nor
@@ -78,6 +79,7 @@ func TestAStrandedChatSaysWhy(t *testing.T) {
 	rooms := openRooms(t)
 	api, err := admin.New(admin.Config{Token: token, Journal: rooms.Journal, Rooms: func() *admin.Rooms { return rooms }})
 	must(t, err)
+	rooms.Turns = populated{replica(t, &coord.MemoryHub{}, "a")}
 	key := botmesh.ChatKey{Provider: "telegram", Chat: "1"}
 	placed, err := rooms.Journal.Publish(t.Context(), botmesh.Record{Type: botmesh.TypeMessage, ID: "1", Chat: key})
 	must(t, err)
@@ -97,6 +99,9 @@ func TestAStrandedChatSaysWhy(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(w.Body.String(), `\\`, `\`), want) {
 				t.Errorf("%s: got %s, want %s in it", path, w.Body, want)
 			}
+		}
+		if strings.Contains(w.Body.String(), "is a worker there") {
+			t.Errorf("%s: got %s, want no guess that no worker is there", path, w.Body)
 		}
 	}
 }

@@ -219,7 +219,7 @@ func (rooms *Rooms) lookAtRecords(ctx context.Context, chat botmesh.ChatKey, fro
 	first := entries[0].Record
 	c.Records = Records{Waiting: len(entries), More: len(entries) == maxWaiting, First: first.Seq, Oldest: first.Stored.UTC()}
 	say("%s, the first is %d, a %s, %s", count(len(entries), "1 record waits", "%d records wait"), first.Seq, first.Type, since(first.Stored))
-	if !asked && (c.Pause == nil || !c.Pause.StopsTurns()) {
+	if !asked && c.State != StateUnreadable && (c.Pause == nil || !c.Pause.StopsTurns()) {
 		say("nobody asked for its turn: is a worker there, and does it reach NATS and Redis?")
 	}
 	return nil

@@ -75,8 +75,12 @@ func (r replays) compare(ctx context.Context, open opener, c comparison, named [
 	if *c.output == "json" {
 		err = r.json(all)
 	} else {
-		_, err = fmt.Fprintf(r.stdout, "%d chats: %d the same, %d differ, %d can not be compared; %d records could not be; nothing was sent or written\n",
-			of[replay.Same]+of[replay.Differs]+of[replay.Incomparable], of[replay.Same], of[replay.Differs], of[replay.Incomparable], skipped)
+		why := ""
+		if skipped > 0 {
+			why = " (-o json says why)"
+		}
+		_, err = fmt.Fprintf(r.stdout, "%d chats: %d the same, %d differ, %d can not be compared; %d records could not be%s; nothing was sent or written\n",
+			of[replay.Same]+of[replay.Differs]+of[replay.Incomparable], of[replay.Same], of[replay.Differs], of[replay.Incomparable], skipped, why)
 	}
 	if err == nil && of[replay.Differs] > 0 {
 		err = errDiffers

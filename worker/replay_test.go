@@ -12,6 +12,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
+	"github.com/botmesh-go/botmesh/flow"
 	"github.com/botmesh-go/botmesh/internal/config"
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/natstest"
@@ -42,6 +43,11 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 	again := replays{program: workerd.Program(), bot: b, stdout: &out}
 	other := replays{program: workerd.Program(), stdout: &out}
 	other.bot = bot.New().Command("/hi", func(c *bot.Context) error { c.Say("good day"); return nil })
+	doing := replays{program: workerd.Program(), stdout: &out}
+	doing.bot = bot.New().Command("/hi", func(c *bot.Context) error {
+		_, err := flow.Do(c, "greet", func(context.Context, string) (int, error) { return 1, nil })
+		return err
+	})
 	for _, c := range []struct {
 		name string
 		do   func([]string) error
@@ -55,8 +61,9 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 		{"a time that is none", again.replay, []string{"--since=soon", "telegram/5"}, "\"soon\" is no time", true},
 		{"a chat without records", again.replay, []string{"telegram/6"}, "no record of the chat", false},
 		{"json", again.replay, []string{"-o", "json", "telegram/5"}, `"text": "hello"`, false},
-		{"against the same", again.replay, []string{"--against"}, "1 chats: 1 the same, 0 differ, 0 can not be compared; 0 records", false},
+		{"against the same", again.replay, []string{"--against"}, "1 chats: 1 the same, 0 differ, 0 can not be compared; 0 records could not be; nothing", false},
 		{"against another build", other.replay, []string{"--against", "telegram/5"}, "a chat has another answer now", false},
+		{"against what does something", doing.replay, []string{"--against"}, "1 can not be compared; 1 records could not be (-o json says why);", false},
 		{"against a chat without records", again.replay, []string{"--against", "telegram/6"}, "no record of the chat", true},
 		{"against a range", again.replay, []string{"--against", "--from=2"}, replayUsage, true},
 		{"a chat that is none", again.replay, []string{"nobody"}, "not a chat key", true},
