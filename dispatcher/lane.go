@@ -32,6 +32,9 @@ type lane struct {
 	// earlier is what was read of the chat's records to tell repetitions, under any turn
 	// of the lane, by the one goroutine that has it.
 	earlier journal.Earlier
+	// exit is the last record that was found to lead out of a stranded conversation, by
+	// that same goroutine.
+	exit uint64
 
 	mu     sync.Mutex
 	nudges map[place]journal.Nudge

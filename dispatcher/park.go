@@ -105,6 +105,10 @@ func (c *parkedChat) at(now chatCopy) bool {
 func (p *parking) note(is parkedChat) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.noteLocked(is)
+}
+
+func (p *parking) noteLocked(is parkedChat) error {
 	now, key := time.Now(), is.chat.Key()
 	waits := now.Sub(is.since)
 	if c := p.chats[key]; c != nil {
@@ -139,30 +143,40 @@ func (p *parking) served(key string) {
 }
 
 // unseen are chats that did not come back for a while.
-func (p *parking) unseen() (all []parkedChat) {
+func (p *parking) unseen() (all []*parkedChat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.chats {
 		if time.Since(c.seen) > p.late+p.late/2 && len(all) < maxLooks {
-			all = append(all, *c)
+			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// lookAtParked drops the parked chats that another replica has served since.
+// looked notes whether a chat still waits that did not come back, unless it has meanwhile.
+func (p *parking) looked(c *parkedChat, waits bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch key := c.chat.Key(); {
+	case p.chats[key] != c:
+	case waits:
+		_ = p.noteLocked(*c) // it came by elsewhere
+	default:
+		p.removeLocked(key)
+	}
+}
+
+// lookAtParked drops the parked chats that another replica has served since, and those
+// whose records the journal has dropped.
 func (d *Dispatcher) lookAtParked(ctx context.Context) {
 	for _, c := range d.parking.unseen() {
 		row, err := d.cfg.Store.Load(ctx, c.chat.Key())
-		cp, _ := checkpoint.Decode(row.Value) // of what can not be read the revision counts
-		switch {
-		case err != nil:
+		if err != nil {
 			return // looked at again soon
-		case c.at(chatCopy{row: row, cp: cp}):
-			_ = d.parking.note(c) // it came by elsewhere
-		default:
-			d.parking.served(c.chat.Key())
 		}
+		cp, _ := checkpoint.Decode(row.Value) // of what can not be read the revision counts
+		d.parking.looked(c, c.at(chatCopy{row: row, cp: cp}) && time.Since(c.since) < d.cfg.Retention)
 	}
 }
 

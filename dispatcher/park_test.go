@@ -1,10 +1,14 @@
 package dispatcher_test
 
 import (
+	"context"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/botmesh-go/botmesh/dispatcher"
+	"github.com/botmesh-go/botmesh/internal/jet"
 )
 
 // A chat that only a newer build can serve is given back, then parked where an operator
@@ -36,5 +40,103 @@ func TestAChatOfANewerBuildIsParkedUntilOneComes(t *testing.T) {
 		w.settled(20 * time.Minute) // also the older one may get its nudge a few times more
 		w.judge("a", 2, false)
 		w.waitFor(func() bool { return len(older.d.Status().Parked) == 0 })
+	})
+}
+
+// A parked chat is parked no more when the journal has dropped what waited there, though
+// nobody comes by with it.
+func TestAParkedChatOfWhichNothingWaitsIsForgotten(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		w.begun("a")
+		older, _ := w.elder(func(c *dispatcher.Config) { c.Retention = 2 * 24 * time.Hour })
+		w.post("a", "two")
+		w.waitFor(func() bool { return len(older.d.Status().Parked) == 1 })
+		w.stream("INBOX").(*jet.MemoryStream).Remove(2)
+		time.Sleep(24 * time.Hour)
+		if got := older.d.Status().Parked; len(got) != 1 {
+			t.Errorf("got %+v parked after a day, want the chat for as long as its record may be there", got)
+		}
+		time.Sleep(25 * time.Hour)
+		if got := older.d.Status().Parked; len(got) != 0 {
+			t.Errorf("got %+v parked after two days, want none", got)
+		}
+	})
+}
+
+// during is a checkpoint store: something happens when a chat's checkpoint was read, before
+// the answer is there.
+type during struct {
+	jet.Stream
+	next *atomic.Pointer[func()]
+}
+
+func (d during) Last(ctx context.Context, subject string) (jet.Stored, error) {
+	s, err := d.Stream.Last(ctx, subject)
+	if strings.Contains(subject, key("a").Key()) {
+		if f := d.next.Swap(nil); f != nil {
+			(*f)()
+		}
+	}
+	return s, err
+}
+
+// A chat that is served here while somebody looks whether it was elsewhere is parked no more.
+func TestAParkedChatIsServedDuringALook(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		w.begun("a")
+		var next atomic.Pointer[func()]
+		w.wrap = func(kind string, s jet.Stream) jet.Stream {
+			if kind == "CP" {
+				return during{s, &next}
+			}
+			return s
+		}
+		older, _ := w.elder()
+		w.post("a", "two")
+		w.waitFor(func() bool { return len(older.d.Status().Parked) == 1 })
+		w.stream("INBOX").(*jet.MemoryStream).Remove(2) // nobody comes by with it
+		time.Sleep(time.Minute)
+		looked := make(chan struct{})
+		serve := func() {
+			defer close(looked)
+			w.post("a", "/cancel")
+			w.settled(time.Minute)
+		}
+		next.Store(&serve)
+		<-looked
+		time.Sleep(time.Second)
+		if got := older.d.Status().Parked; len(got) != 0 {
+			t.Errorf("got %+v parked, want none", got)
+		}
+	})
+}
+
+// What leads out is looked for once, however many records are before it: each of them is
+// read for its run, and for that look.
+func TestTheWayOutBehindManyRecordsIsLookedForOnce(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		w.begun("a")
+		const many = 640
+		for range many {
+			w.post("a", "?")
+		}
+		w.post("a", "/cancel")
+		older, _ := w.elder()
+		w.settled(10 * time.Minute)
+		reads := 0
+		for _, call := range older.gate.log() {
+			if strings.HasPrefix(call, "inbox range") {
+				reads++
+			}
+		}
+		if want := 2*many/32 + 10; reads > want {
+			t.Errorf("got %d reads of %d records, want at most %d", reads, many, want)
+		}
+		if got := w.platform.texts("a"); len(got) != 2 || got[1] != "cancelled" {
+			t.Errorf("got %q, want the end of the conversation", got)
+		}
 	})
 }

@@ -44,8 +44,12 @@ func (h *hold) strand(r botmesh.Record, tries checkpoint.Tries, cause error) err
 }
 
 // wayOut looks behind a stranded record for one that leads out, and returns up to where it
-// looked. What a look before has seen is passed over.
+// looked. What a look before has seen is passed over, and what it found is not looked for
+// again: many records may be in front of it.
 func (h *hold) wayOut(r botmesh.Record) (through uint64, found bool, err error) {
+	if r.Seq < h.exit {
+		return h.exit, true, nil
+	}
 	through = max(r.Seq, h.d.parking.seenThrough(h.chat))
 	for more := true; more; {
 		entries, err := h.behind(through)
@@ -57,8 +61,12 @@ func (h *hold) wayOut(r botmesh.Record) (through uint64, found bool, err error) 
 				continue
 			}
 			repeated, err := h.repeated(h.ctx, e.Record)
-			if err != nil || !repeated {
-				return through, err == nil, err
+			switch {
+			case err != nil:
+				return 0, false, err
+			case !repeated:
+				h.exit = through
+				return through, true, nil
 			}
 		}
 		more = len(entries) == readLimit
