@@ -57,9 +57,11 @@ type Chat struct {
 	Pause      *acts.Pause `json:"pause,omitempty"`
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	// Question is where its conversation waits for an answer of the user.
-	Question *Place  `json:"question,omitempty"`
-	Records  Records `json:"records"`
-	Outbox   Outbox  `json:"outbox"`
+	Question *Place `json:"question,omitempty"`
+	// Human says that people have what its user writes, and not the bot.
+	Human   bool    `json:"human,omitempty"`
+	Records Records `json:"records"`
+	Outbox  Outbox  `json:"outbox"`
 	// Held are the parts that wait for an operator, since they may have reached the
 	// platform.
 	Held []Held `json:"held,omitempty"`

@@ -54,6 +54,8 @@ func (rooms *Rooms) look(ctx context.Context, chat botmesh.ChatKey) (*Chat, erro
 	c.known = pause.ID != "" || c.Checkpoint != nil || c.Turn != nil || c.Records.Waiting+c.Dead+len(c.Held) > 0 || c.Outbox.Last > 0
 	switch {
 	case len(c.Why) > 0:
+	case c.Human:
+		say("nothing waits: people have what its user writes, until /bot")
 	case c.Question != nil:
 		say("nothing waits but an answer of its user, at %s", c.Question)
 	default:
@@ -128,7 +130,7 @@ func (rooms *Rooms) lookAtCheckpoint(ctx context.Context, chat botmesh.ChatKey, 
 	s := c.Checkpoint
 	s.Epoch, s.Cursor, s.CursorAt, s.State, s.By, s.Deploy = cp.Epoch, cp.Cursor, cp.CursorAt, len(cp.State), cp.By, cp.Deploy
 	s.Effects = cp.Effects != nil
-	c.Question = rooms.placeOf(ctx, cp)
+	c.Question, c.Human = rooms.placeOf(ctx, cp)
 	for _, t := range cp.Timers {
 		s.Timers = append(s.Timers, Timer{t.Name, t.At.UTC()})
 	}

@@ -81,12 +81,12 @@ func (p *Place) Describe() string {
 	return said
 }
 
-// placeOf is where the conversation of a checkpoint waits; nil if none does, or if the
-// state is not one that this build reads.
-func (rooms *Rooms) placeOf(ctx context.Context, cp checkpoint.Checkpoint) *Place {
+// placeOf is where the conversation of a checkpoint waits, nil if none does, and whether
+// people have its messages. A state that this build does not read says neither.
+func (rooms *Rooms) placeOf(ctx context.Context, cp checkpoint.Checkpoint) (at *Place, human bool) {
 	chat, err := flow.DecodeChat(cp.State)
 	if err != nil || chat.Position == nil {
-		return nil
+		return nil, chat.Human
 	}
 	place := place(chat.Position)
 	if brief := chat.Position.Brief; brief != nil {
@@ -96,7 +96,7 @@ func (rooms *Rooms) placeOf(ctx context.Context, cp checkpoint.Checkpoint) *Plac
 			place.Gone = rooms.gone(ctx, cp.By)
 		}
 	}
-	return place
+	return place, chat.Human
 }
 
 // gone reports whether an incarnation is known to give no sign of life.

@@ -23,7 +23,12 @@ func TestTheOpenQuestionIsTold(t *testing.T) {
 		is        flow.Chat
 		why, says string
 	}{
-		"none": {flow.Chat{Locale: "de"}, "nothing waits", ""},
+		"none":   {flow.Chat{Locale: "de"}, "nothing waits", ""},
+		"people": {flow.Chat{Human: true}, "nothing waits: people have what its user writes, until /bot", ""},
+		"people, and a step": {
+			flow.Chat{Human: true, Position: &flow.Position{Flow: "order", Step: "quantity", Asked: 4}},
+			"nothing waits: people have what its user writes, until /bot", "order/quantity, asked with record 4",
+		},
 		"a step": {
 			flow.Chat{Position: &flow.Position{Flow: "order", Step: "quantity", Asked: 4, State: secret, Tries: 1, Due: due}},
 			"nothing waits but an answer of its user, at order/quantity",

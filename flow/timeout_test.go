@@ -197,3 +197,16 @@ func TestTimeoutsThatAreWrong(t *testing.T) {
 		t.Error("a timer of the bot's own kind: got no error, want one")
 	}
 }
+
+// SPEC: H12. A turn that leaves the question as it is arms nothing: its clock is not begun
+// anew, and costs no write.
+func TestAClockThatRunsIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	due := time.Unix(1e9, 0)
+	p := &flow.Position{In: &flow.Position{Due: due}, Due: due.Add(time.Hour)}
+	tr := flow.NewTurn(t.Context(), botmesh.Run{}, nil)
+	tr.Watch(p, p)
+	if arm, disarm := tr.Timers(); len(arm)+len(disarm) > 0 {
+		t.Errorf("got %v armed and %v taken back, want nothing", arm, disarm)
+	}
+}
