@@ -20,6 +20,11 @@ import (
 // headerID names the letter in its message.
 const headerID = "Bot-Id"
 
+// noSender says that this process can not send for a provider.
+func noSender(provider string) error {
+	return fmt.Errorf("this worker has no sender for provider %q: set the token that it sends with (for the web chat its secret), or give worker.Main a sender", provider)
+}
+
 // Letter makes a letter of sends: each is cut into parts by the chat's provider,
 // and every part gets its id. A part of the n-th send is <letter>/<n>.<part>; of
 // the one send of an eager letter (its id ends in /e<n>) it is <letter>.<part>.
@@ -33,7 +38,7 @@ const headerID = "Bot-Id"
 func (o *Outbox) Letter(id string, chat botmesh.ChatKey, sends []botmesh.Send, at time.Time, trace map[string]string) (botmesh.Letter, error) {
 	s, ok := o.senders[chat.Provider]
 	if !ok {
-		return botmesh.Letter{}, fmt.Errorf("outbox: letter %s: no sender for provider %q", id, chat.Provider)
+		return botmesh.Letter{}, fmt.Errorf("outbox: letter %s: %w", id, noSender(chat.Provider))
 	}
 	l := botmesh.Letter{ID: id, Chat: chat, At: at.UTC(), Trace: trace}
 	eager := isEager(id)

@@ -89,8 +89,8 @@ func TestLetterNamesItsParts(t *testing.T) {
 	if _, err := a.Letter(id, chatA, nil, at, nil); err == nil {
 		t.Error("a letter of nothing: got no error, want one")
 	}
-	if _, err := a.Letter(id, botmesh.ChatKey{Provider: "other", Chat: "a"}, []botmesh.Send{{Text: "x"}}, at, nil); err == nil {
-		t.Error("a provider without sender: got no error, want one")
+	if _, err := a.Letter(id, botmesh.ChatKey{Provider: "other", Chat: "a"}, []botmesh.Send{{Text: "x"}}, at, nil); err == nil || !strings.Contains(err.Error(), `no sender for provider "other": set the token`) {
+		t.Errorf("a provider without sender: got %v, want to be told what to set", err)
 	}
 }
 
@@ -208,8 +208,8 @@ func TestDeliverWithoutSender(t *testing.T) {
 		b := w.process("b", func(c *Config) { c.Senders = nil })
 		seq, _ := a.append("1")
 		d := b.Deliver(w.Context(), chatA)
-		if _, err := d.Wait(w.Context(), seq); err == nil {
-			t.Error("wait: got no error, want one")
+		if _, err := d.Wait(w.Context(), seq); err == nil || !strings.Contains(err.Error(), "set the token") {
+			t.Errorf("wait: got %v, want to be told what to set", err)
 		}
 		b.end(d)
 		want(w, "chain", w.kinds(), "")

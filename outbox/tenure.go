@@ -135,7 +135,7 @@ func (d *Delivery) rests(s Standing) (bool, error) {
 // step does the next thing: it calls, or claims, or waits for who may.
 func (d *Delivery) step() error {
 	if _, ok := d.o.senders[d.c.chat.Provider]; !ok {
-		return fmt.Errorf("outbox: no sender for provider %q", d.c.chat.Provider)
+		return fmt.Errorf("outbox: %w", noSender(d.c.chat.Provider))
 	}
 	p, ok, err := d.next(d.c.last.position)
 	switch {
