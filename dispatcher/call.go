@@ -16,6 +16,9 @@ const (
 	callWait = 250 * time.Millisecond
 )
 
+// called is what Delivered is of a nudge that another replica told of.
+const called = 0
+
 // Stayer is a [Runner] whose conversations may be of use in one process alone.
 type Stayer interface {
 	// Stays reports whether a state is best gone on with by the process that committed it.
@@ -24,30 +27,31 @@ type Stayer interface {
 
 // call is how one replica tells another of a nudge.
 type call struct {
-	Chat   botmesh.ChatKey `json:"chat"`
-	Epoch  string          `json:"epoch"`
-	Seq    uint64          `json:"seq"`
-	Stored time.Time       `json:"stored"`
+	Chat   string    `json:"chat"` // as it is written: JSON changes what is not UTF-8
+	Epoch  string    `json:"epoch"`
+	Seq    uint64    `json:"seq"`
+	Stored time.Time `json:"stored"`
 }
 
 // elsewhere puts a chat off whose conversation another replica has in memory, and tells that
-// one of the nudge. It is a kindness: the nudge is not that one's to settle and comes again,
+// one of the nudge. It is best effort: the nudge is not that one's to settle and comes again,
 // here or elsewhere, and if by then the record was not run it is run all the same. So nothing
-// is lost where the call is, or where who was called dies or has no room.
+// is lost where the call is, or where who was called dies or has no room. Nobody is called
+// while the coordinator is away, of which nothing is to be had but a long wait.
 func (h *hold) elsewhere() error {
-	by, runner := h.cp.By, h.d.cfg.Runner
-	stayer, stays := as[Stayer](runner)
+	by, delivered := h.cp.By, h.first.Delivered
+	stayer, stays := as[Stayer](h.d.cfg.Runner)
 	caller, calls := coord.As[coord.Caller](h.d.cfg.Coordinator)
-	if !stays || !calls || by == "" || by == h.d.cfg.Coordinator.Incarnation() || h.first.Delivered == called || h.first.Delivered > maxCalls {
+	switch {
+	case !stays || !calls || h.blind() || delivered == called || delivered > maxCalls:
 		return nil
-	}
-	if !stayer.Stays(h.cp.State) {
+	case by == "" || by == h.d.cfg.Coordinator.Incarnation() || !stayer.Stays(h.cp.State):
 		return nil
 	}
 	if alive, err := h.d.cfg.Coordinator.Alive(h.ctx, by); err != nil || !alive {
 		return nil
 	}
-	message, err := json.Marshal(call{h.chat, h.first.Epoch, h.first.Seq, h.first.Stored})
+	message, err := json.Marshal(call{h.chat.String(), h.first.Epoch, h.first.Seq, h.first.Stored})
 	if err == nil {
 		err = caller.Call(h.ctx, by, string(message))
 	}
@@ -59,9 +63,6 @@ func (h *hold) elsewhere() error {
 	return &laterError{time.Now().Add(callWait), "its conversation is in another replica"}
 }
 
-// called is what Delivered is of a nudge that another replica told of.
-const called = 0
-
 // heed takes in the nudges that others tell of.
 func (d *Dispatcher) heed() {
 	caller, ok := coord.As[coord.Caller](d.cfg.Coordinator)
@@ -70,8 +71,12 @@ func (d *Dispatcher) heed() {
 	}
 	caller.Heed(func(message string) {
 		var c call
-		if json.Unmarshal([]byte(message), &c) != nil || c.Chat.Validate() != nil || c.Seq == 0 || c.Epoch != d.cfg.Journal.Epoch() {
-			return // of another build, or another journal
+		if json.Unmarshal([]byte(message), &c) != nil {
+			return // of another build
+		}
+		chat, err := botmesh.ParseChatKey(c.Chat)
+		if err != nil || c.Seq == 0 || c.Epoch != d.cfg.Journal.Epoch() {
+			return // so is that, or of another journal
 		}
 		nothing := func() error { return nil }
 		d.mu.Lock()
@@ -80,7 +85,7 @@ func (d *Dispatcher) heed() {
 			return
 		}
 		d.nudgeLocked(journal.Nudge{
-			Chat: c.Chat, Epoch: c.Epoch, Seq: c.Seq, Stored: c.Stored, Delivered: called,
+			Chat: chat, Epoch: c.Epoch, Seq: c.Seq, Stored: c.Stored, Delivered: called,
 			Ack: nothing, Progress: nothing, Nak: func(time.Duration) error { return nil },
 		})
 	})
