@@ -104,7 +104,9 @@ func (k *talk) waitsAt(p Position) bool {
 // park keeps a conversation that has asked, unless its turn has ended without effect by now.
 func (l *Lives) park(turn context.Context, k *talk) {
 	if l == nil {
-		k.end() // nobody would ever go on with it
+		if k.end(); k.crashed != nil { // nobody would ever go on with it
+			panic(k.crashed)
+		}
 		return
 	}
 	l.mu.Lock()
