@@ -44,6 +44,11 @@ var waitingChats = []handed{
 		next:  []said{{"9", "Ida is 9"}, {"", "How long?"}},
 		again: []said{{"3", "Ida stays for 3"}},
 	}, {
+		row:   "people",
+		first: []said{{"/form", "Name?"}, {"/human", "a person will answer you here, /bot brings me back"}, {"", "people have /human"}},
+		next:  []said{{"hi", "people have hi"}, {"/bot", "here I am again\nName?"}},
+		again: []said{{"Bo", "Age?"}, {"6", "Bo is 6"}},
+	}, {
 		row:   "script",
 		first: []said{{"/trip", "Where to?"}, {"Rome", "When?"}},
 		next:  []said{{"tomorrow", "Rome tomorrow: booked by worker1"}},
@@ -86,7 +91,7 @@ const growing = "message that grows"
 
 // waitingFlows counts those of waitingChats in which a flow waits, standing those of
 // waitingChats and meanwhileChats in which a handler stands still.
-const waitingFlows, standing = 6, 6
+const waitingFlows, standing = 7, 6
 
 // patience is how long the questions and naps of a way to lose a worker last: as long as
 // it takes to lose it, on a loaded machine too.

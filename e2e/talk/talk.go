@@ -62,6 +62,7 @@ func Bot(cfg Config) *bot.Bot {
 	b.Flow(tripFlow(replica)).Flow(stepFlow(replica, "step", "", flow.Trigger("/step")))
 	notKept(b, cfg)
 	builds(b, cfg.Later)
+	people(b)
 	clocks(b, cfg)
 	hearing(b, replica)
 	b.Command("/work <where to stand still>", func(c *bot.Context) error {
