@@ -78,8 +78,14 @@ func hold(t *testing.T, rooms *admin.Rooms) (part string) {
 	t.Helper()
 	placed, err := rooms.Journal.Publish(t.Context(), botmesh.Record{Type: botmesh.TypeMessage, ID: "m1", Chat: heldChat})
 	must(t, err)
+	return deliver(t, rooms, placed.Seq, nil)
+}
+
+// deliver has what a record was answered with held.
+func deliver(t *testing.T, rooms *admin.Rooms, record uint64, trace map[string]string) (part string) {
+	t.Helper()
 	o := rooms.Outbox
-	letter, err := o.Letter(botmesh.LetterID(heldChat, "e1", placed.Seq), heldChat, []botmesh.Send{{Text: "paid"}}, time.Now(), nil)
+	letter, err := o.Letter(botmesh.LetterID(heldChat, "e1", record), heldChat, []botmesh.Send{{Text: "paid"}}, time.Now(), trace)
 	must(t, err)
 	seq, err := o.Append(t.Context(), letter, 0)
 	must(t, err)

@@ -2,6 +2,8 @@ package doctor_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +136,7 @@ func TestWhatIsFound(t *testing.T) {
 		{"a worker before", func(p *patient) { p.anew(); p.consumer() }, "records", doctor.Warning, "nobody asks for records now"},
 		{"a worker before, and records", func(p *patient) { p.anew(); p.consumer(); p.publish() }, "records", doctor.Broken, "and 1 wait"},
 		{"redis may evict", func(p *patient) { p.set("maxmemory", "100mb"); p.set("maxmemory-policy", "allkeys-lru") }, "memory", doctor.Warning, "set maxmemory-policy noeviction"},
+		{"redis can not write", func(p *patient) { p.unwritable() }, "persistence", doctor.Warning, "could not write its last snapshot"},
 		{"redis is full", func(p *patient) { p.set("maxmemory", "1kb") }, "memory", doctor.Warning, "% full"},
 		{"redis is away", func(p *patient) { p.redis.Kill() }, "redis", doctor.Unknown, "Redis at its place (BOTMESH_REDIS_URL) does not answer: dial tcp"},
 		{"nobody is alive", func(p *patient) { p.Prefix = "other" }, "replicas", doctor.Broken, "BOTMESH_PREFIX"},
@@ -182,6 +185,24 @@ func (p *patient) set(name, value string) {
 	if err := p.Redis.(*redis.Client).ConfigSet(p.t.Context(), name, value).Err(); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// unwritable has Redis fail to write a snapshot: a directory is where its file is to be.
+func (p *patient) unwritable() {
+	client, ctx := p.Redis.(*redis.Client), p.t.Context()
+	at, err := client.ConfigGet(ctx, "dir").Result()
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(at["dir"], "dump.rdb", "taken"), 0o700)
+	}
+	if err == nil {
+		err = client.BgSave(ctx).Err()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	natstest.Until(p.t, "a snapshot failed", func() bool {
+		return strings.Contains(client.Info(ctx, "persistence").Val(), "rdb_last_bgsave_status:err")
+	})
 }
 
 // On a cluster each part is looked at.
