@@ -277,3 +277,29 @@ func TestALiveConversationAtWork(t *testing.T) {
 		}
 	}
 }
+
+// A live conversation ends with what is kept of its chat, when an operator has that forgotten.
+func TestALiveConversationIsForgotten(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	b := bot.New().Handover(bot.Handover{Lost: bot.Notify}).
+		Flow(flow.NewLive("live", func(l *flow.Live) error {
+			_, err := flow.Wait(l, ask.Text(), "Well?")
+			ended <- err
+			return err
+		}, flow.Trigger("/go")))
+	lives := flow.NewLives(nil)
+	begun, err := b.TurnIn(t.Context(), lives, botmesh.Run{Record: wrote(1, "/go"), Now: time.Now()}, nil)
+	if err != nil || lives.Len() != 1 {
+		t.Fatalf("got %v, with %d conversations, want one", err, lives.Len())
+	}
+	forget := wrote(2, "")
+	forget.Type, forget.Resume = botmesh.TypeCommand, &botmesh.Resume{Forget: true}
+	out, err := b.TurnIn(t.Context(), lives, botmesh.Run{Record: forget, State: begun.State, Now: time.Now()}, nil)
+	if err != nil || out.State != nil || lives.Len() != 0 {
+		t.Errorf("got %+v, %v, with %d conversations, want nothing kept and none", out, err, lives.Len())
+	}
+	if err := lives.Close(t.Context()); err != nil || <-ended == nil {
+		t.Errorf("close: %v; want the function told that it ends", err)
+	}
+}

@@ -31,7 +31,7 @@ func (b *Bot) TurnIn(ctx context.Context, lives *flow.Lives, run botmesh.Run, mi
 	case botmesh.TypeMessage, botmesh.TypeCallback, botmesh.TypeTimer:
 	case botmesh.TypeCommand:
 		if forgets(run.Record) {
-			return botmesh.Outcome{}, nil
+			return forget(ctx, lives, run), nil
 		}
 		if len(run.Record.Sends) == 0 && !asksAgain(run.Record) {
 			return botmesh.Outcome{Ignored: true}, nil
@@ -92,6 +92,12 @@ func asksAgain(r botmesh.Record) bool { return r.Resume != nil && r.Resume.Ask }
 
 // forgets reports whether a record is the end of a pause, with the wish to forget all of the chat.
 func forgets(r botmesh.Record) bool { return r.Resume != nil && r.Resume.Forget }
+
+// forget keeps nothing of a chat, and ends the live conversation that this process has of it.
+func forget(ctx context.Context, lives *flow.Lives, run botmesh.Run) botmesh.Outcome {
+	flow.NewTurn(ctx, run, nil).Live(lives, nil)
+	return botmesh.Outcome{}
+}
 
 // outcome is what the turn came to, in which a flow waited at before, or none did.
 func (t *turn) outcome(before *flow.Position) (botmesh.Outcome, error) {
