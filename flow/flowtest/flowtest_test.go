@@ -34,8 +34,12 @@ func petBot() *bot.Bot {
 		c.Sayf("%s: %t", c.State.Name, yes)
 		return c.End()
 	})
+	live := flow.NewLive("live", func(c *flow.Live) error {
+		_, err := flow.Wait(c, ask.Text(), "Well?")
+		return err
+	}, flow.Trigger("/live"))
 	forgotten := 0 // kept in memory alone
-	return bot.New().Flow(f).
+	return bot.New().Flow(f).Flow(live).
 		Command("/two", func(c *bot.Context) error { c.Say("one"); c.Say("two"); return nil }).
 		Command("/now", func(c *bot.Context) error {
 			forgotten++
@@ -130,25 +134,26 @@ func TestAChatThatGoesOtherwiseFailsItsTest(t *testing.T) {
 		play func(p *flowtest.Player)
 		want string
 	}{
-		"another text":       {func(p *flowtest.Player) { p.User("/pet").Bot("What?") }, `got ["Name?"], want ["What?"]`},
-		"no text":            {func(p *flowtest.Player) { p.User("/pet").Bot("Name?", "And?") }, `want ["Name?" "And?"]`},
-		"another order":      {func(p *flowtest.Player) { p.User("/two").Bot("two", "one") }, `got ["one" "two"], want ["two" "one"]`},
-		"not silent":         {func(p *flowtest.Player) { p.User("/pet").Silent() }, `got ["Name?"], want nothing more`},
-		"overheard, user":    {func(p *flowtest.Player) { p.User("/two").Bot("one").User("/pet") }, `got ["two"], want nothing more`},
-		"overheard, crash":   {func(p *flowtest.Player) { p.User("/pet").CrashOn("Rex") }, `got ["Name?"], want nothing more`},
-		"overheard, flaky":   {func(p *flowtest.Player) { p.User("/pet").Flaky("/fail 1", 1) }, `got ["Name?"], want nothing more`},
-		"overheard, poison":  {func(p *flowtest.Player) { p.User("/pet").Poison("/fail 9") }, `got ["Name?"], want nothing more`},
-		"overheard, the end": {func(p *flowtest.Player) { p.User("/pet") }, `at the end: got ["Name?"]`},
-		"other buttons":      {func(p *flowtest.Player) { p.User("/pet").Bot("Name?").Buttons("Yes") }, `got [], want ["Yes"]`},
-		"no such button":     {func(p *flowtest.Player) { p.User("/pet").Bot("Name?").Tap("Yes") }, `want "Yes" among them`},
-		"an error":           {func(p *flowtest.Player) { p.User("/fail 1") }, `try 1: got error broken, want none`},
-		"a crash that fails": {func(p *flowtest.Player) { p.CrashOn("/fail 1") }, `before the crash: got error broken`},
-		"fails too long":     {func(p *flowtest.Player) { p.Flaky("/fail 2", 1) }, `try 2: got error broken, want none`},
-		"fails too little":   {func(p *flowtest.Player) { p.Flaky("/fail 1", 2) }, `try 2: got no error, want one`},
-		"recovers":           {func(p *flowtest.Player) { p.Poison("/fail 4") }, `try 5: got no error, want one`},
-		"a flow waits":       {func(p *flowtest.Player) { p.User("/pet").Bot("Name?").Idle() }, `got flow pet waiting at "name"`},
-		"no flow waits":      {func(p *flowtest.Player) { p.State(new(pet)) }, `got no flow that waits`},
-		"another state":      {func(p *flowtest.Player) { p.User("/pet").Bot("Name?").State(new(struct{ Other int })) }, `unknown field "name"`},
+		"another text":         {func(p *flowtest.Player) { p.User("/pet").Bot("What?") }, `got ["Name?"], want ["What?"]`},
+		"no text":              {func(p *flowtest.Player) { p.User("/pet").Bot("Name?", "And?") }, `want ["Name?" "And?"]`},
+		"another order":        {func(p *flowtest.Player) { p.User("/two").Bot("two", "one") }, `got ["one" "two"], want ["two" "one"]`},
+		"not silent":           {func(p *flowtest.Player) { p.User("/pet").Silent() }, `got ["Name?"], want nothing more`},
+		"overheard, user":      {func(p *flowtest.Player) { p.User("/two").Bot("one").User("/pet") }, `got ["two"], want nothing more`},
+		"overheard, crash":     {func(p *flowtest.Player) { p.User("/pet").CrashOn("Rex") }, `got ["Name?"], want nothing more`},
+		"overheard, flaky":     {func(p *flowtest.Player) { p.User("/pet").Flaky("/fail 1", 1) }, `got ["Name?"], want nothing more`},
+		"overheard, poison":    {func(p *flowtest.Player) { p.User("/pet").Poison("/fail 9") }, `got ["Name?"], want nothing more`},
+		"overheard, the end":   {func(p *flowtest.Player) { p.User("/pet") }, `at the end: got ["Name?"]`},
+		"other buttons":        {func(p *flowtest.Player) { p.User("/pet").Bot("Name?").Buttons("Yes") }, `got [], want ["Yes"]`},
+		"no such button":       {func(p *flowtest.Player) { p.User("/pet").Bot("Name?").Tap("Yes") }, `want "Yes" among them`},
+		"an error":             {func(p *flowtest.Player) { p.User("/fail 1") }, `try 1: got error broken, want none`},
+		"a crash that fails":   {func(p *flowtest.Player) { p.CrashOn("/fail 1") }, `before the crash: got error broken`},
+		"fails too long":       {func(p *flowtest.Player) { p.Flaky("/fail 2", 1) }, `try 2: got error broken, want none`},
+		"fails too little":     {func(p *flowtest.Player) { p.Flaky("/fail 1", 2) }, `try 2: got no error, want one`},
+		"a live one, repeated": {func(p *flowtest.Player) { p.Repeated().User("/live") }, `flow live is a live conversation, which is never run again`},
+		"recovers":             {func(p *flowtest.Player) { p.Poison("/fail 4") }, `try 5: got no error, want one`},
+		"a flow waits":         {func(p *flowtest.Player) { p.User("/pet").Bot("Name?").Idle() }, `got flow pet waiting at "name"`},
+		"no flow waits":        {func(p *flowtest.Player) { p.State(new(pet)) }, `got no flow that waits`},
+		"another state":        {func(p *flowtest.Player) { p.User("/pet").Bot("Name?").State(new(struct{ Other int })) }, `unknown field "name"`},
 	} {
 		got := failure(t, func(tb testing.TB) { tt.play(flowtest.Play(tb, petBot())) })
 		if !strings.Contains(got, tt.want) {

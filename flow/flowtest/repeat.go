@@ -19,7 +19,7 @@ import (
 // then the question that is open is asked again, and must be the same question.
 // A handler, or a script in what it did for earlier answers, that looks at a clock,
 // at chance or at the world outside flow.Do decides otherwise and fails the test.
-// So does a live conversation, which is never run again: play it without.
+// A live conversation is never run again, and is refused: play it without.
 func (p *Player) Repeated() *Player {
 	p.repeated = true
 	return p
@@ -27,6 +27,11 @@ func (p *Player) Repeated() *Player {
 
 // repeat runs a record that decided o a second time and says how it went otherwise.
 func (c *chat) repeat(ctx context.Context, r botmesh.Record, try int, m *midway, o botmesh.Outcome) error {
+	for _, state := range [][]byte{c.state, o.State} {
+		if at, err := flow.DecodeChat(state); err == nil && at.Position != nil && at.Position.Live != nil {
+			return fmt.Errorf("flow %s is a live conversation, which is never run again: play it without Repeated", at.Position.Flow)
+		}
+	}
 	kept := slices.Clone(m.kept)
 	again, err := c.run(ctx, r, try, m)
 	if err != nil {
