@@ -304,7 +304,7 @@ type result struct {
 func (d *Dispatcher) start(ctx context.Context, r botmesh.Run, m botmesh.Midway) <-chan result {
 	ended := make(chan result, 1)
 	go func() {
-		var res result
+		res := result{err: errExited} // until it returns
 		defer func() {
 			if p := recover(); p != nil {
 				res.err = panicked(p)
@@ -315,6 +315,9 @@ func (d *Dispatcher) start(ctx context.Context, r botmesh.Run, m botmesh.Midway)
 	}()
 	return ended
 }
+
+// errExited is of a Runner that neither returned nor panicked.
+var errExited = errors.New("dispatcher: the run ended its goroutine, by runtime.Goexit: a handler must return")
 
 // panicked is the error of a panic. It names the type of what was thrown, whose
 // value may hold what a user wrote.

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,4 +120,33 @@ func TestLocalHearsWhatIsSaidMeanwhile(t *testing.T) {
 			})
 		})
 	}
+}
+
+// SPEC: D1. A handler that ends its goroutine has decided nothing: its run has failed, and is
+// made again.
+func TestAHandlerThatEndsItsGoroutineIsRunAgain(t *testing.T) {
+	t.Parallel()
+	const count bot.State[int] = "count"
+	failed := make(chan error, 1)
+	b := bot.New().Command("/count", func(c *bot.Context) error {
+		*count.Of(c)++
+		c.Sayf("%d", *count.Of(c))
+		if c.Args() == "exit" && c.Try() == 1 {
+			runtime.Goexit()
+		}
+		return nil
+	}).OnError(func(_ context.Context, _ botmesh.Run, err error) { failed <- err })
+	local(t, b, func(l *worker.Local, p *phone) {
+		if got, want := transcript(t, l, p, []string{"/count", "/count exit"}), "> /count\n< 1\n> /count exit\n< 2\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		select {
+		case err := <-failed:
+			if !strings.Contains(err.Error(), "runtime.Goexit") {
+				t.Errorf("OnError: got error %v, want that it ended its goroutine", err)
+			}
+		default:
+			t.Error("OnError was not called")
+		}
+	})
 }

@@ -92,6 +92,9 @@ func (w *Worker) Leaves(r botmesh.Record) bool { return w.bot.Leaves(r) }
 // errEnded is why a handler's context ends after its run.
 var errEnded = errors.New("worker: the run has ended")
 
+// errExited is what a handler comes to that returns in no way.
+var errExited = errors.New("worker: the handler ended its goroutine, by runtime.Goexit: it must return")
+
 // Run runs one record and returns what the bot decided.
 //
 // On error nothing was decided: the run counts for nothing but what it committed
@@ -101,6 +104,7 @@ var errEnded = errors.New("worker: the run has ended")
 func (w *Worker) Run(ctx context.Context, r botmesh.Run, m botmesh.Midway) (out botmesh.Outcome, err error) {
 	within, end := context.WithCancelCause(ctx)
 	defer end(errEnded)
+	err = errExited // until it returns
 	defer func() {
 		if v := recover(); v != nil {
 			p := caught(v)
