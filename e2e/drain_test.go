@@ -55,10 +55,11 @@ func TestRollingRestartRepeatsAndLosesNothing(t *testing.T) { // alone: it measu
 	waits := steady.waits(begun, ended)
 	t.Logf("%d turns of 5 s; waits of the %d messages meanwhile: median %v, p99 %v, longest %v",
 		long, len(waits), waits[len(waits)/2], waits[len(waits)*99/100], waits[len(waits)-1])
-	// What the machine takes by itself is what nearly all wait. A chat that waited for
-	// another's turn (5 s), a drain or a lease (15 s) waits longer.
-	if most, limit := waits[len(waits)-1], time.Second+waits[len(waits)*99/100]; most >= limit {
-		t.Errorf("got a message that waited %v for a restart, want less than %v", most, limit)
+	// Half of them wait for what the machine takes by itself, and none a second more: a chat that
+	// waits for another's turn (5 s), a drain or a lease (15 s) does, with all that it says meanwhile.
+	typical, most := waits[len(waits)/2], waits[len(waits)-1]
+	if typical >= time.Second || most >= time.Second+typical {
+		t.Errorf("got a message that waited %v for a restart, and half of them %v, want less than a second more, and than a second", most, typical)
 	}
 	s.nothingSpent()
 }
