@@ -45,7 +45,8 @@ func shownAs(flags *flag.FlagSet) *string {
 	return &output
 }
 
-// compare shows the chats that have another answer now, and those of which nobody can tell.
+// compare shows the chats that have another answer now, and those of which nobody can tell, or
+// not of all their records: with the first that it is and why.
 func (r replays) compare(ctx context.Context, open opener, c comparison, named []botmesh.ChatKey) error {
 	if c.limit < 1 {
 		return config.Wrong(errors.New("--limit must be 1 or more"))
@@ -63,7 +64,7 @@ func (r replays) compare(ctx context.Context, open opener, c comparison, named [
 			all = append(all, found)
 			return nil
 		}
-		if found.Verdict == replay.Same {
+		if !telling(found) {
 			return nil
 		}
 		_, err := io.WriteString(r.stdout, found.String()) // at once: a chat may take its time
@@ -75,18 +76,17 @@ func (r replays) compare(ctx context.Context, open opener, c comparison, named [
 	if *c.output == "json" {
 		err = r.json(all)
 	} else {
-		why := ""
-		if skipped > 0 {
-			why = " (-o json says why)"
-		}
-		_, err = fmt.Fprintf(r.stdout, "%d chats: %d the same, %d differ, %d can not be compared; %d records could not be%s; nothing was sent or written\n",
-			of[replay.Same]+of[replay.Differs]+of[replay.Incomparable], of[replay.Same], of[replay.Differs], of[replay.Incomparable], skipped, why)
+		_, err = fmt.Fprintf(r.stdout, "%d chats: %d the same, %d differ, %d can not be compared; %d records could not be; nothing was sent or written\n",
+			of[replay.Same]+of[replay.Differs]+of[replay.Incomparable], of[replay.Same], of[replay.Differs], of[replay.Incomparable], skipped)
 	}
 	if err == nil && of[replay.Differs] > 0 {
 		err = errDiffers
 	}
 	return err
 }
+
+// telling reports whether a chat is worth a line: not one of which all is the same.
+func telling(c replay.Compared) bool { return c.Verdict != replay.Same || c.Skipped > 0 }
 
 func (r replays) json(v any) error {
 	e := json.NewEncoder(r.stdout)

@@ -17,6 +17,7 @@ import (
 	"github.com/botmesh-go/botmesh/internal/jet"
 	"github.com/botmesh-go/botmesh/internal/natstest"
 	"github.com/botmesh-go/botmesh/internal/redistest"
+	"github.com/botmesh-go/botmesh/internal/replay"
 	"github.com/botmesh-go/botmesh/internal/workerd"
 	"github.com/botmesh-go/botmesh/journal"
 	"github.com/botmesh-go/botmesh/provider/telegram/telegramtest"
@@ -63,7 +64,7 @@ func TestReplayAndRebuildAreCommands(t *testing.T) { // alone: the settings are 
 		{"json", again.replay, []string{"-o", "json", "telegram/5"}, `"text": "hello"`, false},
 		{"against the same", again.replay, []string{"--against"}, "1 chats: 1 the same, 0 differ, 0 can not be compared; 0 records could not be; nothing", false},
 		{"against another build", other.replay, []string{"--against", "telegram/5"}, "a chat has another answer now", false},
-		{"against what does something", doing.replay, []string{"--against"}, "1 can not be compared; 1 records could not be (-o json says why);", false},
+		{"against what does something", doing.replay, []string{"--against"}, "(0 records are the same, 1 can not be compared)  #1 wants to do \"greet\"", false},
 		{"against a chat without records", again.replay, []string{"--against", "telegram/6"}, "no record of the chat", true},
 		{"against a range", again.replay, []string{"--against", "--from=2"}, replayUsage, true},
 		{"a chat that is none", again.replay, []string{"nobody"}, "not a chat key", true},
@@ -175,5 +176,25 @@ func lose(t *testing.T, servers, chat string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A chat is shown that differs, or of which nobody can tell all, not one that is the same.
+//
+// SPEC: J7
+func TestTheSameIsNotShown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		found replay.Compared
+		want  bool
+	}{
+		{replay.Compared{Verdict: replay.Same, Records: 3}, false},
+		{replay.Compared{Verdict: replay.Same, Records: 3, Skipped: 1, Why: "#2 was set aside"}, true},
+		{replay.Compared{Verdict: replay.Differs, Seq: 1}, true},
+		{replay.Compared{Verdict: replay.Incomparable}, true},
+	} {
+		if got := telling(c.found); got != c.want {
+			t.Errorf("%s: got %t, want %t", c.found, got, c.want)
+		}
 	}
 }
