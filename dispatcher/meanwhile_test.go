@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,13 +236,20 @@ func TestAHandOverIsToldOnceItIsCommitted(t *testing.T) {
 		w.settled(time.Minute)
 		from := a.coord.Incarnation()
 		a.drain()
-		b := w.start(func(c *dispatcher.Config) { c.Runner = observed{c.Runner, &told} })
+		var logged strings.Builder
+		b := w.start(func(c *dispatcher.Config) {
+			c.Runner, c.Logger = observed{c.Runner, &told}, slog.New(slog.NewTextHandler(&logged, nil))
+		})
 		w.post("a", "fail")
 		w.post("a", "x")
 		w.settled(time.Minute)
 		want := []botmesh.Handover{{Chat: key("a"), From: from, To: b.coord.Incarnation(), Flow: "order", Result: botmesh.HandoverResumed}}
 		if diff := cmp.Diff(want, told.all()); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
+		}
+		line := fmt.Sprintf(`msg="conversation handed over" chat=%s flow=order from=%s outcome=resumed`, key("a"), from)
+		if got := strings.Count(logged.String(), line); got != 1 {
+			t.Errorf("got %d lines with %s, want one:\n%s", got, line, logged.String())
 		}
 	})
 }

@@ -22,6 +22,13 @@ func meal(steps ...flow.Step[struct{}]) *bot.Bot {
 	return bot.New().Flow(f)
 }
 
+// counted is one that asks for a number there.
+func counted(id flow.Step[struct{}]) *bot.Bot {
+	f := flow.New[struct{}]("meal", flow.Trigger("/meal"))
+	flow.Ask(f, id, ask.Int(), "?", func(c *flow.C[struct{}], _ int) flow.Next { return c.End() })
+	return bot.New().Flow(f)
+}
+
 // A build is compared with the lock of the one before: only one that strands chats fails.
 func TestFlowsAreLockedAndCompared(t *testing.T) {
 	t.Parallel()
@@ -44,6 +51,7 @@ func TestFlowsAreLockedAndCompared(t *testing.T) {
 	}{
 		{"the same", meal("dish"), "are as in", false},
 		{"a step more", meal("dish", "size"), "written anew", false},
+		{"another kind of answer", counted("dish"), "step meal/dish: was text and is int", false},
 		{"another step", meal("size"), "step meal/dish: gone", true},
 		{"no flow", bot.New(), "flow meal: gone", true},
 	} {
