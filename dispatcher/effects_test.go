@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/checkpoint"
+	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/journal"
 )
 
@@ -290,6 +292,46 @@ func TestARunAgainstWhatWasKeptSeesTheSameUser(t *testing.T) {
 		w.settled(time.Minute)
 		if diff := cmp.Diff([]string{"", "", `"of b"`, `"of b"`}, seen.all()); diff != "" {
 			t.Errorf("seen (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// overtaken is a store in which something else happens right before the first change of a
+// user is written.
+type overtaken struct {
+	checkpoint.Store
+	before *atomic.Bool
+	happen func()
+}
+
+func (s overtaken) Swap(ctx context.Context, key string, from checkpoint.Row, value []byte, nonce string, ttl time.Duration) (checkpoint.Row, error) {
+	if key == checkpoint.UserKey("fake", "user") && s.before.CompareAndSwap(false, true) {
+		s.happen()
+	}
+	return s.Store.Swap(ctx, key, from, value, nonce, ttl)
+}
+
+// A change that another chat of the user overtakes is made to what that one left.
+//
+// SPEC: C7. DESIGN: C4.
+func TestTwoChatsOfAUserLoseNothingOfEachOther(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		w.bot.on = func(_ context.Context, r botmesh.Run, _ botmesh.Midway, o botmesh.Outcome) (botmesh.Outcome, error) {
+			o.User = map[string]json.RawMessage{r.Record.Message.Text: json.RawMessage(`1`)}
+			return o, nil
+		}
+		w.start(func(c *dispatcher.Config) {
+			c.Store = overtaken{c.Store, new(atomic.Bool), func() {
+				w.post("b", "second")
+				w.waitFor(func() bool { return len(w.platform.texts("b")) == 1 })
+			}}
+		})
+		w.post("a", "first")
+		w.settled(time.Minute)
+		want := map[string]json.RawMessage{"first": json.RawMessage(`1`), "second": json.RawMessage(`1`)}
+		if diff := cmp.Diff(want, w.kept("user")); diff != "" {
+			t.Errorf("kept of the user (-want +got):\n%s", diff)
 		}
 	})
 }
