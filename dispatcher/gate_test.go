@@ -191,6 +191,12 @@ func (g *gate) deafen() {
 	g.deaf = true
 }
 
+func (g *gate) hear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deaf = false
+}
+
 func (g *gate) isDead() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -51,16 +51,16 @@ func newParking(cfg Config) *parking {
 	}
 }
 
-// newer notes that a newer build wrote something of a chat, and says until when to put
-// it off.
+// newer notes that a newer build wrote something of a chat, and says until when to put it
+// off. One that was served meanwhile waits anew: builds may run beside each other for long.
 func (p *parking) newer(chat botmesh.ChatKey, row checkpoint.Row, why string) error {
 	p.mu.Lock()
-	since := time.Now()
-	if c := p.chats[chat.Key()]; c != nil && c.through == 0 {
-		since = c.since
+	defer p.mu.Unlock()
+	is := parkedChat{chat: chat, revision: row.Revision, nonce: row.Nonce, why: why, since: time.Now()}
+	if c := p.chats[chat.Key()]; c != nil && c.tries == nil && c.at(chatCopy{row: row}) {
+		is.since = c.since
 	}
-	p.mu.Unlock()
-	return p.note(parkedChat{chat: chat, revision: row.Revision, nonce: row.Nonce, why: why, since: since})
+	return p.noteLocked(is)
 }
 
 // stranded notes that this build can not go on from a chat's state, of whose records it

@@ -140,3 +140,41 @@ func TestTheWayOutBehindManyRecordsIsLookedForOnce(t *testing.T) {
 		}
 	})
 }
+
+// While builds run beside each other, as in a deploy that takes its time, a chat that the
+// newer one serves is none that waits for it: the older one, which is told of each message
+// first here, gives it back for a moment, however long that goes on.
+//
+// DESIGN: N8. HOLE: H16.
+func TestAChatThatANewerBuildServesIsNotParked(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		newer := w.start(func(c *dispatcher.Config) { c.Deploy = 2 })
+		w.post("a", "one")
+		w.settled(time.Minute)
+		older := w.start(func(c *dispatcher.Config) { c.Deploy, c.ParkAfter = 1, 3*time.Minute })
+		given := func() (n int) {
+			for _, call := range older.gate.log() {
+				if call == "nak" {
+					n++
+				}
+			}
+			return n
+		}
+		for n := range 10 {
+			newer.gate.deafen()
+			time.Sleep(time.Minute)
+			before, posted := given(), time.Now()
+			w.post("a", "more")
+			w.waitFor(func() bool { return given() > before })
+			newer.gate.hear()
+			w.waitFor(func() bool { return len(w.platform.texts("a")) == n+2 })
+			if took := time.Since(posted); took > 10*time.Second {
+				t.Fatalf("answer %d took %s, want it soon", n+2, took)
+			}
+			if got := older.d.Status().Parked; len(got) != 0 {
+				t.Fatalf("got %+v parked after answer %d, want none of what is served", got, n+2)
+			}
+		}
+	})
+}
