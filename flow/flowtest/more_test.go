@@ -84,6 +84,21 @@ func TestRepeatedFindsWhatIsNotRecorded(t *testing.T) {
 	}
 }
 
+// So is what does something else in its second run, though it says the same.
+func TestRepeatedFindsWhatIsDoneOtherwise(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	b := bot.New().Fallback(func(c *bot.Context) error {
+		runs++
+		_, err := flow.Do(c, fmt.Sprint("step ", runs), func(context.Context, string) (int, error) { return 1, nil })
+		return err
+	})
+	got := failure(t, func(tb testing.TB) { flowtest.Play(tb, b).Repeated().User("go") })
+	if !strings.Contains(got, "it keeps something else") {
+		t.Errorf("got failure %q, want it found", got)
+	}
+}
+
 // A question that differs only when its script runs again is found as well: the two
 // runs of one record agree here.
 func TestRepeatedAsksAgain(t *testing.T) {
