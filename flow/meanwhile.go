@@ -39,8 +39,13 @@ func Meanwhile(p Policy) Option {
 //	…
 //	c.Meanwhile(flow.Queue)
 //
-// Where nobody can tell what comes meanwhile, as in tests, all of them are Queue.
+// Where nobody can tell what comes meanwhile, as in tests, all of them are Queue. So is
+// Interrupt in a turn in which a live conversation runs or ran, of [NewLive], which would be
+// lost.
 func (t *Turn) Meanwhile(p Policy) {
+	if t.live && p == Interrupt {
+		p = Queue
+	}
 	t.listening.mu.Lock()
 	defer t.listening.mu.Unlock()
 	t.listening.policy = p

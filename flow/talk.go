@@ -176,9 +176,8 @@ func (k *talk) goOn(t *Turn, reply *botmesh.Message) (*Position, error) {
 	k.c.Turn, k.reply = t, reply
 	t.path = append(t.path, k.of.name)
 	t.Settle(k.of.options.settle.d)
-	if k.of.meanwhile != Queue {
-		t.Meanwhile(k.of.meanwhile)
-	}
+	t.live = true
+	t.Meanwhile(k.of.meanwhile)
 	waiting := k.resume()
 	switch {
 	case waiting:

@@ -25,6 +25,7 @@ type Turn struct {
 	commands  []botmesh.Command
 	doing     doing
 	lives     *Lives // where live conversations wait; nil for nowhere
+	live      bool   // one runs in it, or did
 	depth     int    // of flows that call each other
 	path      []string
 	listening *listening
