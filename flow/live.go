@@ -135,14 +135,20 @@ func (l *live) take(t *Turn, p Position) (*talk, error) {
 	if k := t.lives.take(t.Chat(), p); k != nil {
 		return k, nil
 	}
-	return nil, fmt.Errorf("%w: the live conversation %s is not in this process", ErrStranded, l.name)
+	return nil, l.left()
+}
+
+// left is the error of a run during which the conversation was ended. The next try finds it
+// lost; no other build has it.
+func (l *live) left() error {
+	return fmt.Errorf("flow %s: the live conversation was ended during the run", l.name)
 }
 
 // AskAgain repeats the question; the function does not notice.
 func (l *live) AskAgain(t *Turn, p Position, hint string) (*Position, error) {
 	q, ok := t.lives.open(t.Chat(), p)
 	if !ok {
-		return nil, fmt.Errorf("%w: the live conversation %s is not in this process", ErrStranded, l.name)
+		return nil, l.left()
 	}
 	t.ask(t.T(q.prompt), hint, q.buttons, p.Asked)
 	return &p, nil

@@ -168,3 +168,28 @@ func TestACrashOfAConversationThatWaitsNowhereIsTold(t *testing.T) {
 	}), nil, nil, "/talk")
 	t.Errorf("got error %v, want a panic", err)
 }
+
+// A conversation that leaves its process in the midst of a run, as the one of too many that
+// waits for longest, is lost with the next try; its chat does not wait for another build.
+func TestALiveConversationThatLeavesDuringARun(t *testing.T) {
+	lives := flow.NewLives(nil)
+	b := talks(func(c *flow.Live) error {
+		_, err := flow.Wait(c, ask.Int(), "How many?")
+		return err
+	}).BeforeMessage(func(in *bot.Incoming) error {
+		if in.Message.Text != "2" || lives.Len() == 0 {
+			return nil
+		}
+		return lives.Close(in.Context())
+	})
+	o, err := heard(t, b, lives, nil, "/talk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := heard(t, b, lives, o.State, "2"); err == nil || errors.Is(err, flow.ErrStranded) {
+		t.Errorf("got error %v, want one that is not ErrStranded", err)
+	}
+	if o, err = heard(t, b, lives, o.State, "2"); err != nil || len(o.Sends) != 1 || o.Sends[0].Text != "new: 2" {
+		t.Errorf("the next try: got %v and error %v, want the message to be like any other", o.Sends, err)
+	}
+}
