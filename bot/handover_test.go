@@ -78,6 +78,16 @@ func TestAFlowThatIsNotKeptIsLostAtAHandOver(t *testing.T) {
 	}
 }
 
+// A flow that this build does not have can not begin anew: it is forgotten.
+func TestALostFlowThatIsGoneIsForgotten(t *testing.T) {
+	t.Parallel()
+	var told []string
+	h := bot.Handover{Lost: bot.Restart}
+	p := flowtest.Play(t, brief(h, &told))
+	p.User("/brief").Bot("Name?").HandOver(hearing(bot.New().Handover(h), &told)).User("Ana").Bot("said: Ana").Idle()
+	heardOf(t, told, "brief dropped")
+}
+
 // What is said from outside, or refused, does not make a lost flow one of this process.
 func TestALostFlowStaysLost(t *testing.T) {
 	t.Parallel()
