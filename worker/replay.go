@@ -14,6 +14,7 @@ import (
 	"github.com/botmesh-go/botmesh"
 	"github.com/botmesh-go/botmesh/bot"
 	"github.com/botmesh-go/botmesh/internal/config"
+	"github.com/botmesh-go/botmesh/internal/engine"
 	"github.com/botmesh-go/botmesh/internal/program"
 	"github.com/botmesh-go/botmesh/internal/replay"
 	"github.com/botmesh-go/botmesh/internal/workerd"
@@ -156,6 +157,7 @@ func (r replays) open(flags *flag.FlagSet, usage string, args []string, limit ti
 		named = append(named, chat)
 	}
 	log := program.Logger(os.Stderr, loaded.Log)
+	engine.LogRedis(log)
 	runner, err := New(Config{Bot: r.bot, Handover: handover(loaded.Handover), StaleAfter: loaded.StaleAfter, Logger: log})
 	if err != nil {
 		return config.Wrong(err)
