@@ -182,12 +182,13 @@ func TestTheEndOfAPauseIsRepeated(t *testing.T) {
 	}
 }
 
-// Who reads an act, and why one is refused, reads sentences.
+// Who reads an act, and why one is refused, reads sentences. Each act is logged, once, and a dry
+// one is not.
 func TestActsAreToldInWords(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, openRooms(t))
 	const page = "/v1/chats/telegram%2F7/"
-	part := hold(t, d.rooms)
+	part, done := hold(t, d.rooms), 0
 	for _, c := range []struct{ what, body, was, now string }{
 		{"pause", `{"reason":"ana talks to them"}`, "not paused", "paused by api since "},
 		{"resume", "", "paused by api since ", "not paused; resumed by api with --ask-again at "},
@@ -197,8 +198,15 @@ func TestActsAreToldInWords(t *testing.T) {
 		{"replay", "", "records 1-", "to run again, behind all others: "},
 	} {
 		var did admin.Did
+		d.ask(http.MethodPost, page+c.what+"?dry_run=1", c.body)
+		if got := d.acts(); got != done {
+			t.Errorf("%s, dry: got %d acts logged, want the %d before", c.what, got, done)
+		}
 		if err := json.Unmarshal(d.ask(http.MethodPost, page+c.what, c.body).Body.Bytes(), &did); err != nil || !strings.HasPrefix(did.Was, c.was) || !strings.Contains(did.Now, c.now) {
 			t.Errorf("%s: got %q and %q, %v, want %q and %q", c.what, did.Was, did.Now, err, c.was, c.now)
+		}
+		if done++; d.acts() != done {
+			t.Errorf("%s: got %d acts logged, want %d", c.what, d.acts(), done)
 		}
 	}
 	for _, what := range []string{"resume", "retry"} {
@@ -248,4 +256,12 @@ func TestAResumeThatForgets(t *testing.T) {
 	if len(entries) != 1 || entries[0].Record.Resume == nil || !entries[0].Record.Resume.Forget || entries[0].Record.Resume.Ask {
 		t.Errorf("got %+v, want one record, a resume that forgets", entries)
 	}
+}
+
+// acts counts what is logged.
+func (d *desk) acts() int {
+	d.t.Helper()
+	all, err := d.rooms.Acts.List(d.t.Context(), nil, jet.Window{Limit: 100})
+	must(d.t, err)
+	return len(all)
 }
