@@ -125,7 +125,8 @@ func (l *Lives) park(turn context.Context, k *talk) {
 		l.endLocked(oldest)
 	}
 	l.parked.Add(k.chat, k)
-	k.idle = time.AfterFunc(k.of.waits()+grace, func() { l.forget(k) })
+	turns := k.turns
+	k.idle = time.AfterFunc(k.of.waits()+grace, func() { l.forget(k, turns) })
 }
 
 // take hands out the conversation that waits at p, which is the caller's then.
@@ -166,11 +167,12 @@ func (l *Lives) drop(chat botmesh.ChatKey, p Position) {
 	}
 }
 
-// forget ends one that still waits.
-func (l *Lives) forget(k *talk) {
+// forget ends one whose question is still the one after turns: a clock may have fired and
+// come to this only when its question was answered and the next one asked.
+func (l *Lives) forget(k *talk, turns uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now, ok := l.parked.Peek(k.chat); ok && now == k {
+	if now, ok := l.parked.Peek(k.chat); ok && now == k && k.turns == turns {
 		l.removeLocked(k)
 		l.endLocked(k)
 	}
