@@ -87,7 +87,7 @@ func (l *lane) applied(n journal.Nudge, ask bool) (bool, error) {
 	}
 	switch {
 	case n.Seq > c.cp.Cursor:
-		return false, l.d.parking.same(l.chat, c, l.highest())
+		return false, l.d.parking.stillStranded(l.chat, c, l.highest())
 	case n.Seq < c.cp.Cursor:
 		l.acknowledge(func(seq uint64) bool { return seq < c.cp.Cursor })
 		return true, nil

@@ -19,8 +19,7 @@ const maxLooks = 256
 // parking knows the chats that this build can not serve: a newer one wrote something of
 // them, or they are stranded. Their nudges are given back, to come again here or, some
 // time, at a replica of a build that can: at first soon, then less often. After a while
-// they are parked, and the operator is told. The coordinator has nothing of it: no ticket
-// waits and no turn is held.
+// they are parked, and the operator is told. No ticket waits meanwhile and no turn is held.
 type parking struct {
 	soon, late, after time.Duration
 	log               *slog.Logger
@@ -34,8 +33,9 @@ type parkedChat struct {
 	why         string
 	since, seen time.Time
 	parked      bool
-	// revision is what nobody may have replaced who has served the chat; of a stranded one
-	// that is its record, which stands in tries.
+	// The checkpoint that was met, by its revision and nonce: another one says that the chat
+	// was served. That of a stranded chat is written as it waits, so there it is tries, those
+	// of the record that it waits with, and nil in all others.
 	revision uint64
 	nonce    string
 	tries    *checkpoint.Tries
@@ -57,30 +57,30 @@ func (p *parking) newer(chat botmesh.ChatKey, row checkpoint.Row, why string) er
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	is := parkedChat{chat: chat, revision: row.Revision, nonce: row.Nonce, why: why, since: time.Now()}
-	if c := p.chats[chat.Key()]; c != nil && c.tries == nil && c.at(chatCopy{row: row}) {
+	if c := p.chats[chat.Key()]; c != nil && c.tries == nil && c.unserved(chatCopy{row: row}) {
 		is.since = c.since
 	}
-	return p.noteLocked(is)
+	return p.putOffLocked(is)
 }
 
 // stranded notes that this build can not go on from a chat's state, of whose records it
 // saw those up to through, and says until when to put it off.
 func (p *parking) stranded(chat botmesh.ChatKey, tries checkpoint.Tries, through uint64) error {
-	return p.note(parkedChat{chat: chat, tries: &tries, why: tries.Error, since: tries.Stranded, through: through})
+	return p.putOff(parkedChat{chat: chat, tries: &tries, why: tries.Error, since: tries.Stranded, through: through})
 }
 
-// same says until when to put a chat off that was found stranded, if it still is: by the
+// stillStranded says until when to put a chat off that was found stranded, if it still is: by the
 // same record, and there is none that was not seen then. Its run would be no other.
-func (p *parking) same(chat botmesh.ChatKey, now chatCopy, highest uint64) error {
+func (p *parking) stillStranded(chat botmesh.ChatKey, now chatCopy, highest uint64) error {
 	p.mu.Lock()
 	c := p.chats[chat.Key()]
-	if c == nil || c.through < highest || !c.at(now) {
+	if c == nil || c.through < highest || !c.unserved(now) {
 		p.mu.Unlock()
 		return nil
 	}
 	is := *c
 	p.mu.Unlock()
-	return p.note(is)
+	return p.putOff(is)
 }
 
 // seenThrough is up to where a stranded chat's records were seen.
@@ -93,8 +93,9 @@ func (p *parking) seenThrough(chat botmesh.ChatKey) uint64 {
 	return 0
 }
 
-// at reports whether nobody has served the chat since, whose checkpoint is now that.
-func (c *parkedChat) at(now chatCopy) bool {
+// unserved reports whether nobody has served the chat since, going by its checkpoint as it
+// is now.
+func (c *parkedChat) unserved(now chatCopy) bool {
 	if c.tries == nil {
 		return c.revision == now.row.Revision && c.nonce == now.row.Nonce
 	}
@@ -102,13 +103,15 @@ func (c *parkedChat) at(now chatCopy) bool {
 	return is != nil && is.Epoch == c.tries.Epoch && is.Record == c.tries.Record && is.Stranded.Equal(c.tries.Stranded)
 }
 
-func (p *parking) note(is parkedChat) error {
+// putOff notes a chat and says until when to put it off. One that has waited for long is
+// parked from now on.
+func (p *parking) putOff(is parkedChat) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.noteLocked(is)
+	return p.putOffLocked(is)
 }
 
-func (p *parking) noteLocked(is parkedChat) error {
+func (p *parking) putOffLocked(is parkedChat) error {
 	now, key := time.Now(), is.chat.Key()
 	waits := now.Sub(is.since)
 	if c := p.chats[key]; c != nil {
@@ -161,7 +164,7 @@ func (p *parking) looked(c *parkedChat, waits bool) {
 	switch key := c.chat.Key(); {
 	case p.chats[key] != c:
 	case waits:
-		_ = p.noteLocked(*c) // it came by elsewhere
+		_ = p.putOffLocked(*c) // it came by elsewhere
 	default:
 		p.removeLocked(key)
 	}
@@ -176,7 +179,7 @@ func (d *Dispatcher) lookAtParked(ctx context.Context) {
 			return // looked at again soon
 		}
 		cp, _ := checkpoint.Decode(row.Value) // of what can not be read the revision counts
-		d.parking.looked(c, c.at(chatCopy{row: row, cp: cp}) && time.Since(c.since) < d.cfg.Retention)
+		d.parking.looked(c, c.unserved(chatCopy{row: row, cp: cp}) && time.Since(c.since) < d.cfg.Retention)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/botmesh-go/botmesh/dispatcher"
 	"github.com/botmesh-go/botmesh/internal/jet"
 )
@@ -163,18 +165,49 @@ func TestAChatThatANewerBuildServesIsNotParked(t *testing.T) {
 		}
 		for n := range 10 {
 			newer.gate.deafen()
+			older.gate.hear()
 			time.Sleep(time.Minute)
 			before, posted := given(), time.Now()
 			w.post("a", "more")
 			w.waitFor(func() bool { return given() > before })
+			older.gate.deafen()
 			newer.gate.hear()
 			w.waitFor(func() bool { return len(w.platform.texts("a")) == n+2 })
-			if took := time.Since(posted); took > 10*time.Second {
+			if took := time.Since(posted); took > 15*time.Second {
 				t.Fatalf("answer %d took %s, want it soon", n+2, took)
 			}
 			if got := older.d.Status().Parked; len(got) != 0 {
 				t.Fatalf("got %+v parked after answer %d, want none of what is served", got, n+2)
 			}
+		}
+	})
+}
+
+// So is a chat with a record that only a newer build can read: what is before it runs, what
+// is behind it waits, and nothing is written meanwhile.
+//
+// DESIGN: N8.
+func TestAChatWithARecordOfANewerBuildIsParked(t *testing.T) {
+	t.Parallel()
+	play(t, func(w *world) {
+		older := w.start(func(c *dispatcher.Config) { c.ParkAfter = 3 * time.Minute })
+		w.post("a", "one")
+		_, err := w.stream("INBOX").Publish(t.Context(), jet.Publish{Msg: jet.Msg{
+			Subject: "bot.in.demo." + key("a").Key(), Header: nats.Header{nats.MsgIdHdr: {"demo:fake:n"}, "Bot-Type": {"message"}}, Data: []byte(`{"v":99}`),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.post("a", "two")
+		time.Sleep(time.Minute)
+		before := w.checkpoint("a")
+		time.Sleep(time.Hour)
+		if got := older.d.Status().Parked; len(got) != 1 || time.Since(got[0].Since) < time.Hour || !strings.Contains(got[0].Why, "99") {
+			t.Errorf("got %+v parked, want the chat since the beginning, with the reason", got)
+		}
+		w.judge("a", 1, false)
+		if now := w.checkpoint("a"); now.Fence != before.Fence || now.Cursor != 1 || len(w.dead()) != 0 {
+			t.Errorf("got the checkpoint %+v, before that %+v, and dead letters %+v, want nothing written", now, before, w.dead())
 		}
 	})
 }
