@@ -18,7 +18,8 @@ type Handover struct {
 	// TTL is how long after its last question one is forwarded that says nothing of
 	// it. Defaults to five minutes.
 	TTL time.Duration
-	// Lost is what is done for one that can not go on, when the next message comes.
+	// Lost is what is done for one that can not go on, when the next message comes. A
+	// /cancel ends it, whatever Lost and Decide say.
 	Lost LostPolicy
 	// Decide does that in place of Lost, and reports whether it has dealt with the
 	// message too, which else is handled like any other.
@@ -138,6 +139,8 @@ func (t *turn) lost() (handled bool, err error) {
 	}
 	h, f, result := t.bot.handsOver(), t.bot.flows[p.Flow], botmesh.HandoverDropped
 	switch {
+	case isCancel(t.Record()): // to be told that it is
+		t.cancelled = true
 	case t.chat.Human: // they have the message
 	case h.Decide != nil:
 		result = botmesh.HandoverCustom

@@ -44,6 +44,24 @@ func heardOf(t *testing.T, told []string, want ...string) {
 	}
 }
 
+// Who cancels a flow that was lost means what they say: it is not begun anew.
+func TestALostFlowIsCancelled(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]bot.Handover{
+		"forgotten": {}, "notified": {Lost: bot.Notify}, "restarted": {Lost: bot.Restart},
+		"decided": {Decide: func(c *bot.Context, _ bot.Lost) (bool, error) { c.Say("lost"); return true, nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told []string
+			p := flowtest.Play(t, brief(h, &told))
+			p.User("/brief").Bot("Name?")
+			p.HandOver(brief(h, &told)).User("/Cancel").Bot("cancelled").Idle()
+			heardOf(t, told, "brief dropped")
+		})
+	}
+}
+
 // SPEC: H1 H6 H7 H11. A flow that is not kept goes on where it is, and is lost elsewhere.
 func TestAFlowThatIsNotKeptIsLostAtAHandOver(t *testing.T) {
 	t.Parallel()

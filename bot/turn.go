@@ -130,7 +130,7 @@ type turn struct {
 	chat flow.Chat
 
 	lives      *flow.Lives       // of this process
-	cancelled  bool              // by the record, a run
+	cancelled  bool              // by the record: a run, or a flow that is lost
 	handedOver *botmesh.Handover // of the flow that waited elsewhere
 }
 
